@@ -45,9 +45,8 @@ TWO = "[N, M] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < M }"
 SIZES = [{"N": n, "M": m} for n in (-1, 0, 1, 4) for m in (0, 2, 4, 5)]
 
 
-@pytest.mark.parametrize("loop_type", ["default", "atomic"])
-def test_interleaved_ranges_share_a_loop(loop_type):
-    got = text(tree(TWO, band(S=["i"], T=["i"], loop_type=loop_type)), values=SIZES)
+def test_interleaved_ranges_share_an_atomic_loop():
+    got = text(tree(TWO, band(S=["i"], T=["i"], loop_type="atomic")), values=SIZES)
     assert got.split("\n") == [
         "for (int c0 = 0; c0 < max(N, M); c0 += 1) {",
         "  if (c0 < N)",
@@ -55,6 +54,19 @@ def test_interleaved_ranges_share_a_loop(loop_type):
         "  if (c0 < M)",
         "    T(c0);",
         "}",
+    ]
+
+
+def test_ranges_whose_ends_no_size_orders_are_a_loop_of_one_and_the_rest():
+    got = text(tree(TWO, band(S=["i"], T=["i"])), values=SIZES)
+    assert got.split("\n") == [
+        "for (int c0 = 0; c0 < N; c0 += 1) {",
+        "  S(c0);",
+        "  if (c0 < M)",
+        "    T(c0);",
+        "}",
+        "for (int c0 = max(0, N); c0 < M; c0 += 1)",
+        "  T(c0);",
     ]
 
 

@@ -13,6 +13,7 @@
     S1[i] -> [i, i/2], S2[] -> [2, 7], the second separate      to 1, at 2, and from 3 on, where S1 is not told apart
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]      what S1 has between them alone, in a loop of its own
     S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`pairs`)
+    S1[i] -> [i] for i < n, S2[i] -> [i] for i < m      a loop of S1 that asks for S2, and S2 from n on (`unordered`)
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -39,6 +40,7 @@ from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import around_few, beside_few, between_numbers
 from polyvolta.sched.loops.spans.pairs import both_values
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
+from polyvolta.sched.loops.spans.unordered import around_one
 
 MANY = 32  # shadows of which no union is made
 PLACES = 2  # places around which loops are cut for their stride
@@ -74,7 +76,7 @@ def parted(
     shadows = _shadows(known, group.lanes, k, col)
     if not 1 < len(shadows) <= MANY:
         return [group]
-    once = outermost and _long(known, shadows, col)
+    once, whole = outermost and _long(known, shadows, col), False
     cells = _around_places(known, group, k, col, once)
     if innermost:
         cells = cells or _at_end(known, shadows, col, once)
@@ -96,8 +98,10 @@ def parted(
             cells = around_few(known, shadows, col)
         if cells is None and outermost:
             cells = both_values(shadows, col)
+        if cells is None:
+            cells, whole = around_one(known, shadows, col, innermost), True  # not cut again at sizes below zero
     items = _within(known, group.lanes, cells or (), k, col)
-    if outermost and len(items) > 1:
+    if outermost and len(items) > 1 and not whole:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
     found = in_order(known, items, k, columns, first)
     if len(found) < 2:

@@ -1,0 +1,58 @@
+"""Statements that begin or end in an order that no size decides: a loop of one with tests, the others around it.
+
+    A[i] -> [i] for n <= i <= 2m, B[i] -> [i] for 2n <= i <= m
+
+    for (c0 = n; c0 <= min(2m, 2n - 1); c0++) A(c0);
+    for (c0 = 2n; c0 <= m; c0++) { if (c0 >= n && c0 <= 2m) A(c0); B(c0); }
+    for (c0 = max(2n, m + 1); c0 <= 2m; c0++) A(c0);
+
+One loop would run from the least of the ends to the greatest, each of which counts at some sizes alone, and ask of both
+at each value. The first one to have its own is the one whose values others have, too, where sizes are large and alike:
+what is tested in its loop is there mostly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyvolta.sched.loops.hoisting.needs import seldom
+from polyvolta.sched.loops.rows.bounds import bounds
+from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.spans.telling import disjoint, telling, width
+
+LOOPS = 3, 6  # beyond which one is better: with others inside, without
+SHADOWS = 4  # the same
+SHORT = 8  # values that are not worth a loop
+
+
+def around_one(known: Known, shadows: Sequence[System], col: int, innermost: bool) -> list[System] | None:
+    """The values of one shadow, then of each other one those that are left, where no row bounds all on some side.
+
+    What others have mostly comes first, or last where too little would be left. None where there are too many loops, or
+    any of them has but a few values.
+    """
+    if not 1 < len(shadows) <= SHADOWS:
+        return None
+    b = bounds(known, shadows, col)
+    if b is None or not (b.lows or b.highs):
+        return None
+
+    def alone(s: System, others: Sequence[System]) -> int:
+        """In how many pieces a shadow has values that others have not, where sizes are large and alike."""
+        left = [s]
+        for o in others:
+            left = [part for whole in left for part in difference(known, whole, telling(known, whole, o))]
+        sizes = [part.without((col,), known.low, known.high).ineqs for part in left]
+        return sum(not any(seldom(known, *row) for row in rows.items()) for rows in sizes)
+
+    order, rest = [], list(shadows)
+    while rest:
+        s = min(rest, key=lambda s: alone(s, [o for o in rest if o is not s]))
+        order.append(s)
+        rest = [o for o in rest if o is not s]
+    for some in (order, order[::-1]):
+        cells = disjoint(known, some)
+        if cells and len(cells) <= LOOPS[innermost] and not any(width(known, cell, col, SHORT) for cell in cells):
+            return cells
+    return None
