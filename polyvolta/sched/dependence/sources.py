@@ -95,8 +95,11 @@ def _running(m: Map, domain: Set) -> Map:
         return m  # `last_sources` says so
     domain = plain(domain)
     known = {space.out.key for space, _ in domain.parts}
-    strange = [(space, cs) for space, cs in m.parts if space.inp is None or space.inp.key not in known]
-    return m.intersect_domain(domain) | Map._of(m.param_names, strange)
+    ours, strange = [], []
+    for part in m.parts:
+        inp = part[0].inp
+        (ours if inp is not None and inp.key in known else strange).append(part)
+    return Map._of(m.param_names, ours).intersect_domain(domain) | Map._of(m.param_names, strange)
 
 
 def last_sources(sinks: Map, must: Map | None, may: Map | None, kills: Map | None, order: Order) -> Found:

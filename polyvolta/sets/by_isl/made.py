@@ -7,6 +7,8 @@ As with `relations`, these names are no attributes of the classes; what isl has 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from ..conjuncts import conjunct as cj
@@ -164,7 +166,8 @@ def project_onto_map(self: Set, kind: Any, at: int, n: int) -> Map:  # noqa: ANN
 
 def wrapped_domain_map(self: Set) -> Map:
     """The relation of each wrapped pair to its first point, under the names of the pairs; others have none."""
-    wrapped = [s for s in spaces(self) if s.is_wrapping()]
+    alone = [self] if len(self.parts) == 1 else spaces(self)  # one keeps its space where it has no points
+    wrapped = [s for s in alone if s.is_wrapping()]
     return _united(self, (s.unwrap().domain_map().rename_domain(s.space.out.name) for s in wrapped))
 
 
@@ -176,10 +179,8 @@ def domain_map_function(self: Map) -> Map:
 def _united(like: Relation, maps: Iterable[Map]) -> Map:
     from ..values.map import Map
 
-    found = Map._of(like.param_names, [])
-    for m in maps:
-        found = found | m
-    return found
+    first, *others = [*maps] or [Map._of(like.param_names, [])]
+    return reduce(or_, others, first)
 
 
 def insert_domain(self: Set, domain: Space) -> Map:

@@ -100,6 +100,11 @@ def test_a_statement_without_instances_needs_no_time():
     order, nothing = Map("{ S[i] -> [i] }"), Map("[N] -> { T[i] -> a[] : 0 <= 2i < N and 2i >= N }")
     flow = dataflow(on("{ S[i] -> a[] }"), nothing, order=order)
     assert flow.must.is_empty() and flow.must_no_source.is_equal(on("{ S[i] -> a[] }"))
+    tree = Schedule(Domain(DOMAIN.only("S"), Band((Member((("S", var("i")),)),))))
+    flow = dataflow(nothing, on("{ S[i] -> a[] }"), order=tree)  # one statement, which the tree doesn't know
+    assert flow.may.is_empty() and flow.may_no_source.is_empty()
+    with pytest.raises(BadProgram, match="no time for T"):
+        dataflow(on("{ T[i] -> a[] }"), on("{ S[i] -> a[] }"), order=tree)
 
 
 @pytest.mark.parametrize(

@@ -231,6 +231,12 @@ def test_values_of_both_classes_are_equal():
     assert ours.UnionSet("{ A[i] }") != ours.UnionMap("{ A[i] -> B[i] }")
 
 
+def test_the_map_of_wrapped_pairs_has_a_space_where_there_are_none():
+    none = sets.Set("[N] -> { W[S[i] -> T[j]] : i < j < i }").wrapped_domain_map()
+    assert str(none) == "[N] -> { W[S[i] -> T[j]] -> S[i'] : false }"
+    assert str(sets.Set("{ S[i] : false }").wrapped_domain_map()) == "{ }"
+
+
 def test_what_is_a_union():
     some, pairs = ours.Set("{ A[i] : 0 <= i < 9 }"), ours.Map("{ A[i] -> B[i] }")
     assert isinstance(some.to_union_set(), ours.UnionSet) and isinstance(pairs.to_union_map(), ours.UnionMap)
