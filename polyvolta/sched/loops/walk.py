@@ -46,6 +46,7 @@ from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.spans.turns import meet
+from polyvolta.sched.loops.spans.windows import in_windows
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import (
@@ -315,6 +316,9 @@ class Scanner(Writer):
             inside = [one for some in each for one in some if not one.empty]
             if meet(state.known, inside, members, loops, regions):
                 taken = [False] * len(whole)
+        if self.parted and kinds:
+            free = [0 if "atomic" in {m.loop_type, m.isolated_type} else c for m, c in zip(members, loops, strict=True)]
+            in_windows(state.known, whole, each, taken, loops, free)
         if self.parted and len(whole) > 1 and any("atomic" not in some for some in kinds):
             numbers = not any(state.outer(((c, 1),)) for lane in whole for c in lane.piece.system.columns())
             if numbers and not all(turn or lane.exact or lane.empty for lane, turn in zip(whole, taken, strict=True)):

@@ -1,0 +1,116 @@
+"""Windows of a remainder inside tiles of its divisor, each with bounds of its own.
+
+Where c0 is floor(i/20), what (i + 7) mod 20 <= 9 keeps of a tile is its end and its beginning: floor((i + 7)/20) is
+c0 + 1 at its end and c0 before, and at either the remainder is a row. No loop runs through what is between to test it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import FEW, Lane
+from polyvolta.sched.loops.rows.linear import dense, local
+from polyvolta.sched.loops.rows.order import Compared
+from polyvolta.sched.loops.rows.pieces import NEAR, Piece, total
+from polyvolta.sets.engine.simplex import Tableau
+
+
+def in_windows(
+    known: Known,
+    whole: Sequence[Lane],
+    each: Sequence[list[Lane]],
+    taken: list[bool],
+    columns: Sequence[int],
+    free: Sequence[int],
+) -> None:
+    """Take lanes in parts, windows each, where in some loop all of them take turns; note in `taken` which are.
+
+    Other lanes may run beside a part, alike windows of another statement: not beside two, which would be in one loop.
+
+    Parameters
+    ----------
+    whole, each, taken : the lanes, their parts, and whether these are taken.
+    columns : of the band's loops.
+    free : those of these, 0 for others, that stand beside one another: not atomic ones.
+    """
+    cut = {n: windows(lane, columns, known) for n, lane in enumerate(whole) if not (taken[n] or lane.shadows[-1].exact)}
+    cut = {n: some for n, some in cut.items() if some}
+    there = [some if turn else [lane] for lane, some, turn in zip(whole, each, taken, strict=True)]
+    compared = [Compared(known, k, free, None) for k, col in enumerate(free) if col]
+
+    def together(a: Lane, b: Lane) -> bool:
+        return not any(one.precedes(a, b) or one.precedes(b, a) for one in compared)
+
+    while cut:
+        lanes = [one for n, some in enumerate(there) for one in cut.get(n, some) if not one.empty]
+        parts = _parts(lanes, together)
+        chained = {n for n, some in cut.items() if any(sum(one in part for one in some) > 1 for part in parts)}
+        if not chained:
+            break
+        cut = {n: some for n, some in cut.items() if n not in chained}
+    for n, some in cut.items():
+        each[n][:], taken[n] = some, True
+
+
+def _parts(lanes: Sequence[Lane], together: Callable[[Lane, Lane], bool]) -> list[list[Lane]]:
+    """Lanes apart that are not together, by way of others either."""
+    out: list[list[Lane]] = []
+    for lane in lanes:
+        mine = [some for some in out if any(together(lane, other) for other in some)]
+        out = [*(some for some in out if some not in mine), [*(other for some in mine for other in some), lane]]
+    return out
+
+
+def windows(lane: Lane, columns: Sequence[int], known: Known, most: int = FEW) -> list[Lane] | None:
+    """Lanes, exact in the innermost loop, of the parts of one at values of floors beside those that loops have; None
+    where they are not, or not few.
+
+
+    Parameters
+    ----------
+    columns : of the band's loops.
+    """
+    out: list[Lane] = []
+    for part in _beside(lane.piece):
+        each = Lane.of(part, columns, known, rounds=lane.rounds)
+        if not each.empty:
+            some = [each] if each.shadows[-1].exact else windows(each, columns, known, most - len(out))
+            if some is None:
+                return None
+            out += some
+    return out if 0 < len(out) <= most else None
+
+
+def _beside(piece: Piece) -> Iterator[Piece]:
+    """A piece at each value of a floor with a local column, counted from one of that divisor that has none.
+
+    It is the one with the fewest such values; none where no floor has few.
+    """
+    mine = [(d, v) for (d, _, _), v in piece.floors.items() if len(v[0]) == 1 and local(v[0]) and v[2] == 1]
+    others = [(d, v) for (d, _, _), v in piece.floors.items() if v[0] and not local(v[0])]
+    pairs = [(v, w) for d, v in mine for e, w in others if d == e]
+    if not pairs:
+        return
+    place = {c: 1 + k for k, c in enumerate(sorted(piece.system.columns()))}
+    tab = Tableau(len(place))
+    for row in piece.system.every_ge():
+        tab.add_ineq(dense(place, *row))
+    found = []
+    for v, w in pairs if not tab.empty else ():
+        key, const, den = total([(1, v), (-1, w)])
+        if all(c in place for c, _ in key):
+            row = dense(place, key, const)
+            low, high = tab.minimum(row), tab.maximum(row)
+            if low is not None and high is not None:
+                begin, end = -(-low[0] // (low[1] * den)), high[0] // (high[1] * den)
+                if end - begin < NEAR:
+                    found.append((end - begin, begin, v, w))
+    for steps, begin, (((col, sign),), shift, _), w in sorted(found, key=lambda f: f[0])[:1]:
+        for n in range(begin, begin + steps + 1):
+            part = piece.copy()
+            part.replace(col, *total([(sign, w), (1, ((), sign * (n - shift), 1))]))
+            part.settle()
+            part.fix_floors()
+            if not part.system.empty:
+                yield part
