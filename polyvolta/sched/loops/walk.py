@@ -295,7 +295,8 @@ class Scanner(Writer):
         apart by tests at every value. Several pieces are told apart anyway: all are in parts where these take turns,
         if half of these or more are of what is not exact, and nothing but numbers says where: each would test sizes,
         too.
-        What stays whole and is not exact gets strides that integers leave: no loop runs, nor test is made, between.
+        What stays whole is in windows of remainders, if there are any (`windows`). What then is not exact gets strides
+        that integers leave: no loop runs, nor test is made, between.
         """
         equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
@@ -316,9 +317,6 @@ class Scanner(Writer):
             inside = [one for some in each for one in some if not one.empty]
             if meet(state.known, inside, members, loops, regions):
                 taken = [False] * len(whole)
-        if self.parted and kinds:
-            free = [0 if "atomic" in {m.loop_type, m.isolated_type} else c for m, c in zip(members, loops, strict=True)]
-            in_windows(state.known, whole, each, taken, loops, free)
         if self.parted and len(whole) > 1 and any("atomic" not in some for some in kinds):
             numbers = not any(state.outer(((c, 1),)) for lane in whole for c in lane.piece.system.columns())
             if numbers and not all(turn or lane.exact or lane.empty for lane, turn in zip(whole, taken, strict=True)):
@@ -327,6 +325,9 @@ class Scanner(Writer):
                 every = in_turn(state.known, each, loops) if most >= 0 else ()
                 if every and all(turn == (len(some) > 1) for some, turn in zip(each, every, strict=True)):
                     taken = every
+        if self.parted and kinds:
+            free = [0 if "atomic" in {m.loop_type, m.isolated_type} else c for m, c in zip(members, loops, strict=True)]
+            in_windows(state.known, whole, each, taken, loops, free)
         out: list[Lane] = []
         for piece, lane, some, turn in zip(state.pieces, whole, each, taken, strict=True):
             stays = lane.exact or lane.empty or not self.parted

@@ -6,11 +6,11 @@ c0 + 1 at its end and c0 before, and at either the remainder is a row. No loop r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import FEW, Lane
-from polyvolta.sched.loops.rows.linear import dense, local
+from polyvolta.sched.loops.rows.lanes import FEW, Lane, linked
+from polyvolta.sched.loops.rows.linear import Key, dense, local
 from polyvolta.sched.loops.rows.order import Compared
 from polyvolta.sched.loops.rows.pieces import NEAR, Piece, total
 from polyvolta.sets.engine.simplex import Tableau
@@ -24,9 +24,10 @@ def in_windows(
     columns: Sequence[int],
     free: Sequence[int],
 ) -> None:
-    """Take lanes in parts, windows each, where in some loop all of them take turns; note in `taken` which are.
+    """Take lanes in parts, a window each, where these take turns in some loop; note in `taken` which are.
 
-    Other lanes may run beside a part, alike windows of another statement: not beside two, which would be in one loop.
+    Other lanes may be together with a part, as the like window of another statement; if they are with two of a lane,
+    one loop would have both, and test at each value which it is.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def in_windows(
 
     while cut:
         lanes = [one for n, some in enumerate(there) for one in cut.get(n, some) if not one.empty]
-        parts = _parts(lanes, together)
+        parts = linked(lanes, together)
         chained = {n for n, some in cut.items() if any(sum(one in part for one in some) > 1 for part in parts)}
         if not chained:
             break
@@ -53,19 +54,9 @@ def in_windows(
         each[n][:], taken[n] = some, True
 
 
-def _parts(lanes: Sequence[Lane], together: Callable[[Lane, Lane], bool]) -> list[list[Lane]]:
-    """Lanes apart that are not together, by way of others either."""
-    out: list[list[Lane]] = []
-    for lane in lanes:
-        mine = [some for some in out if any(together(lane, other) for other in some)]
-        out = [*(some for some in out if some not in mine), [*(other for some in mine for other in some), lane]]
-    return out
-
-
 def windows(lane: Lane, columns: Sequence[int], known: Known, most: int = FEW) -> list[Lane] | None:
     """Lanes, exact in the innermost loop, of the parts of one at values of floors beside those that loops have; None
     where they are not, or not few.
-
 
     Parameters
     ----------
@@ -82,14 +73,20 @@ def windows(lane: Lane, columns: Sequence[int], known: Known, most: int = FEW) -
     return out if 0 < len(out) <= most else None
 
 
+def _single(key: Key) -> bool:
+    """Whether a row has one local column, and that once."""
+    return local(key) and abs(key[-1][1]) == 1 and not local(key[:-1])
+
+
 def _beside(piece: Piece) -> Iterator[Piece]:
-    """A piece at each value of a floor with a local column, counted from one of that divisor that has none.
+    """A piece at each value of a floor with one local column, counted from one of that divisor, or of a multiple,
+    that has none.
 
     It is the one with the fewest such values; none where no floor has few.
     """
-    mine = [(d, v) for (d, _, _), v in piece.floors.items() if len(v[0]) == 1 and local(v[0]) and v[2] == 1]
-    others = [(d, v) for (d, _, _), v in piece.floors.items() if v[0] and not local(v[0])]
-    pairs = [(v, w) for d, v in mine for e, w in others if d == e]
+    mine = [(d, v) for (d, _, _), v in piece.floors.items() if v[2] == 1 and _single(v[0])]
+    others = [(d, v) for (d, _, _), v in piece.floors.items() if not local(v[0])]
+    pairs = [(v, total([(e // d, w)])) for d, v in mine for e, w in others if e % d == 0]
     if not pairs:
         return
     place = {c: 1 + k for k, c in enumerate(sorted(piece.system.columns()))}
@@ -106,10 +103,11 @@ def _beside(piece: Piece) -> Iterator[Piece]:
                 begin, end = -(-low[0] // (low[1] * den)), high[0] // (high[1] * den)
                 if end - begin < NEAR:
                     found.append((end - begin, begin, v, w))
-    for steps, begin, (((col, sign),), shift, _), w in sorted(found, key=lambda f: f[0])[:1]:
+    for steps, begin, (key, const, _), w in sorted(found, key=lambda f: f[0])[:1]:
+        col, sign = key[-1]
         for n in range(begin, begin + steps + 1):
             part = piece.copy()
-            part.replace(col, *total([(sign, w), (1, ((), sign * (n - shift), 1))]))
+            part.replace(col, *total([(sign, w), (-sign, (key[:-1], const - n, 1))]))
             part.settle()
             part.fix_floors()
             if not part.system.empty:
