@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import FEW, Lane, linked
-from polyvolta.sched.loops.rows.linear import Key, dense, local
+from polyvolta.sched.loops.rows.linear import Key, coefficient, dense, local, negated
 from polyvolta.sched.loops.rows.order import Compared
 from polyvolta.sched.loops.rows.pieces import NEAR, Piece, total
 from polyvolta.sets.engine.simplex import Tableau
@@ -78,13 +78,20 @@ def _single(key: Key) -> bool:
     return local(key) and abs(key[-1][1]) == 1 and not local(key[:-1])
 
 
+def _wide(piece: Piece, key: Key) -> bool:
+    """Whether the innermost loop in a row has more values than a few, as far as two inequalities say."""
+    rows, col = piece.system.ineqs, key[-1][0]
+    each = [const + rows[negated(k)] for k, const in rows.items() if coefficient(k, col) and negated(k) in rows]
+    return min(each, default=NEAR) >= NEAR
+
+
 def _beside(piece: Piece) -> Iterator[Piece]:
     """A piece at each value of a floor with one local column, counted from one of that divisor, or of a multiple,
     that has none.
 
-    It is the one with the fewest such values; none where no floor has few.
+    It is the one with the fewest such values; none where no floor has few. A loop of a few iterations stays as it is.
     """
-    mine = [(d, v) for (d, _, _), v in piece.floors.items() if v[2] == 1 and _single(v[0])]
+    mine = [(d, v) for (d, f, _), v in piece.floors.items() if v[2] == 1 and _single(v[0]) and _wide(piece, f)]
     others = [(d, v) for (d, _, _), v in piece.floors.items() if not local(v[0])]
     pairs = [(v, total([(e // d, w)])) for d, v in mine for e, w in others if e % d == 0]
     if not pairs:
