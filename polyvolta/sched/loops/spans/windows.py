@@ -35,8 +35,8 @@ def in_windows(
     columns : of the band's loops.
     free : those of these, 0 for others, that stand beside one another: not atomic ones.
     """
-    cut = {n: windows(lane, columns, known) for n, lane in enumerate(whole) if not (taken[n] or lane.shadows[-1].exact)}
-    cut = {n: some for n, some in cut.items() if some}
+    tested = [n for n, lane in enumerate(whole) if not (taken[n] or lane.empty or lane.shadows[-1].exact)]
+    cut = {n: some for n in tested if (some := windows(whole[n], columns, known))}
     there = [some if turn else [lane] for lane, some, turn in zip(whole, each, taken, strict=True)]
     compared = [Compared(known, k, free, None) for k, col in enumerate(free) if col]
 
