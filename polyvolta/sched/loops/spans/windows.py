@@ -80,7 +80,7 @@ def _single(key: Key) -> bool:
 
 def _wide(piece: Piece, key: Key) -> bool:
     """Whether the innermost loop in a row has more values than a few, as far as two inequalities say."""
-    rows, col = piece.system.ineqs, key[-1][0]
+    col, rows = key[-1][0], {k: const for k, const in piece.system.ineqs.items() if not local(k)}
     each = [const + rows[negated(k)] for k, const in rows.items() if coefficient(k, col) and negated(k) in rows]
     return min(each, default=NEAR) >= NEAR
 
