@@ -46,6 +46,7 @@ from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.spans.turns import meet
+from polyvolta.sched.loops.spans.windows import in_windows
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import (
@@ -294,7 +295,8 @@ class Scanner(Writer):
         apart by tests at every value. Several pieces are told apart anyway: all are in parts where these take turns,
         if half of these or more are of what is not exact, and nothing but numbers says where: each would test sizes,
         too.
-        What stays whole and is not exact gets strides that integers leave: no loop runs, nor test is made, between.
+        What stays whole is in windows of remainders, if there are any (`windows`). What then is not exact gets strides
+        that integers leave: no loop runs, nor test is made, between.
         """
         equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
         whole = [equated(piece) for piece in state.pieces]
@@ -323,6 +325,9 @@ class Scanner(Writer):
                 every = in_turn(state.known, each, loops) if most >= 0 else ()
                 if every and all(turn == (len(some) > 1) for some, turn in zip(each, every, strict=True)):
                     taken = every
+        if self.parted and kinds:
+            free = [0 if "atomic" in {m.loop_type, m.isolated_type} else c for m, c in zip(members, loops, strict=True)]
+            in_windows(state.known, whole, each, taken, loops, free)
         out: list[Lane] = []
         for piece, lane, some, turn in zip(state.pieces, whole, each, taken, strict=True):
             stays = lane.exact or lane.empty or not self.parted

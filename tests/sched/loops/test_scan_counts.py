@@ -863,6 +863,28 @@ TREES = {
              "[{ S[i] -> [i]; T[i] -> [i]; U[i] -> [i + 8]; V[i] -> [i + 8] }]" } }""",
         {2: 7, 5: 12, 40: 94},
     ),
+    "what a remainder keeps of both ends of tiles, whose loop is atomic": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N and (i mod 20 > 12 or i mod 20 < 3) }", child: { schedule:
+             "[{ S[i] -> [(floor(i/20))] }, { S[i] -> [(i)] }]", options: "{ atomic[0] }" } }""",
+        {1: 6, 9: 8, 40: 28},
+    ),
+    "windows whose edges a loop moves, in tiles that begin elsewhere": (
+        """{ domain: "[N] -> { S[c, i] : 0 <= i < N and 0 <= c < 4 and (i mod 20 > 12 - c or i mod 20 < c) }", child: {
+             schedule: "[{ S[c, i] -> [(c)] }, { S[c, i] -> [(floor((i + 8)/20))] }, { S[c, i] -> [(i)] }]" } }""",
+        {1: 20, 9: 25, 40: 123},
+    ),
+    "windows of two statements, by their places in a tile": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N and (i + 7) mod 20 <= 9; T[i] : 0 <= i < N and (i + 11) mod 20 <= 9 }",
+             child: { schedule: "[{ S[i] -> [(floor(i/20))]; T[i] -> [(floor(i/20))] },
+                                 { S[i] -> [(i mod 20)]; T[i] -> [(i mod 20)] }]" } }""",
+        {1: 5, 9: 7, 40: 79},
+    ),
+    "windows of two remainders, in tiles of one and of two of these": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i, j < N and (i + 2) mod 8 <= 2 and (j + 2) mod 8 <= 2 }", child: {
+             schedule: "[{ S[i, j] -> [(floor(i/16))] }, { S[i, j] -> [(i)] },
+                         { S[i, j] -> [(floor(j/8))] }, { S[i, j] -> [(j)] }]" } }""",
+        {1: 7, 9: 35, 40: 337},
+    ),
 }
 
 

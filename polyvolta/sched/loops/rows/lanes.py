@@ -6,7 +6,7 @@ whole band. What then speaks of the column of loop k are its bounds; what does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import gcd
@@ -292,11 +292,16 @@ def exclusive(known: Known, group: Group, k: int, col: int) -> list[Group]:
         both = a.around(k, col, known).copy().add(b.around(k, col, known))
         return a.piece.images == b.piece.images or not known.excludes(both)
 
+    return [Group(some) for some in linked(group.lanes if group.cell is None else (), near)] or [group]
+
+
+def linked(lanes: Iterable[Lane], near: Callable[[Lane, Lane], bool]) -> list[list[Lane]]:
+    """Lanes together that are near to one another, be it by way of others."""
     out: list[list[Lane]] = []
-    for lane in group.lanes if group.cell is None else ():
+    for lane in lanes:
         mine = [some for some in out if any(near(lane, other) for other in some)]
         out = [*(some for some in out if some not in mine), [*(other for some in mine for other in some), lane]]
-    return [Group(some) for some in out] or [group]
+    return out
 
 
 def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:

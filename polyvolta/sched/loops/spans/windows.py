@@ -1,0 +1,121 @@
+"""Windows of a remainder inside tiles of its divisor, each with bounds of its own.
+
+Where c0 is floor(i/20), what (i + 7) mod 20 <= 9 keeps of a tile is its end and its beginning: floor((i + 7)/20) is
+c0 + 1 at its end and c0 before, and at either the remainder is a row. No loop runs through what is between to test it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import FEW, Lane, linked
+from polyvolta.sched.loops.rows.linear import Key, coefficient, dense, local, negated
+from polyvolta.sched.loops.rows.order import Compared
+from polyvolta.sched.loops.rows.pieces import NEAR, Piece, total
+from polyvolta.sets.engine.simplex import Tableau
+
+
+def in_windows(
+    known: Known,
+    whole: Sequence[Lane],
+    each: Sequence[list[Lane]],
+    taken: list[bool],
+    columns: Sequence[int],
+    free: Sequence[int],
+) -> None:
+    """Take lanes in parts, a window each, where these take turns in some loop; note in `taken` which are.
+
+    Other lanes may be together with a part, as the like window of another statement; if they are with two of a lane,
+    one loop would have both, and test at each value which it is.
+
+    Parameters
+    ----------
+    whole, each, taken : the lanes, their parts, and whether these are taken.
+    columns : of the band's loops.
+    free : those of these, 0 for others, that stand beside one another: not atomic ones.
+    """
+    tested = [n for n, lane in enumerate(whole) if not (taken[n] or lane.empty or lane.shadows[-1].exact)]
+    cut = {n: some for n in tested if (some := windows(whole[n], columns, known))}
+    there = [some if turn else [lane] for lane, some, turn in zip(whole, each, taken, strict=True)]
+    compared = [Compared(known, k, free, None) for k, col in enumerate(free) if col]
+
+    def together(a: Lane, b: Lane) -> bool:
+        return not any(one.precedes(a, b) or one.precedes(b, a) for one in compared)
+
+    while cut:
+        lanes = [one for n, some in enumerate(there) for one in cut.get(n, some) if not one.empty]
+        parts = linked(lanes, together)
+        chained = {n for n, some in cut.items() if any(sum(one in part for one in some) > 1 for part in parts)}
+        if not chained:
+            break
+        cut = {n: some for n, some in cut.items() if n not in chained}
+    for n, some in cut.items():
+        each[n][:], taken[n] = some, True
+
+
+def windows(lane: Lane, columns: Sequence[int], known: Known, most: int = FEW) -> list[Lane] | None:
+    """Lanes, exact in the innermost loop, of the parts of one at values of floors beside those that loops have; None
+    where they are not, or not few.
+
+    Parameters
+    ----------
+    columns : of the band's loops.
+    """
+    out: list[Lane] = []
+    for part in _beside(lane.piece):
+        each = Lane.of(part, columns, known, rounds=lane.rounds)
+        if not each.empty:
+            some = [each] if each.shadows[-1].exact else windows(each, columns, known, most - len(out))
+            if some is None:
+                return None
+            out += some
+    return out if 0 < len(out) <= most else None
+
+
+def _single(key: Key) -> bool:
+    """Whether a row has one local column, and that once."""
+    return local(key) and abs(key[-1][1]) == 1 and not local(key[:-1])
+
+
+def _wide(piece: Piece, key: Key) -> bool:
+    """Whether the innermost loop in a row has more values than a few, as far as two inequalities say."""
+    col, rows = key[-1][0], {k: const for k, const in piece.system.ineqs.items() if not local(k)}
+    each = [const + rows[negated(k)] for k, const in rows.items() if coefficient(k, col) and negated(k) in rows]
+    return min(each, default=NEAR) >= NEAR
+
+
+def _beside(piece: Piece) -> Iterator[Piece]:
+    """A piece at each value of a floor with one local column, counted from one of that divisor, or of a multiple,
+    that has none.
+
+    It is the one with the fewest such values; none where no floor has few. A loop of a few iterations stays as it is.
+    """
+    mine = [(d, v) for (d, f, _), v in piece.floors.items() if v[2] == 1 and _single(v[0]) and _wide(piece, f)]
+    others = [(d, v) for (d, _, _), v in piece.floors.items() if not local(v[0])]
+    pairs = [(v, total([(e // d, w)])) for d, v in mine for e, w in others if e % d == 0]
+    if not pairs:
+        return
+    place = {c: 1 + k for k, c in enumerate(sorted(piece.system.columns()))}
+    tab = Tableau(len(place))
+    for row in piece.system.every_ge():
+        tab.add_ineq(dense(place, *row))
+    found = []
+    for v, w in pairs if not tab.empty else ():
+        key, const, den = total([(1, v), (-1, w)])
+        if all(c in place for c, _ in key):
+            row = dense(place, key, const)
+            low, high = tab.minimum(row), tab.maximum(row)
+            if low is not None and high is not None:
+                begin, end = -(-low[0] // (low[1] * den)), high[0] // (high[1] * den)
+                if end - begin < NEAR:
+                    found.append((end - begin, begin, v, w))
+    for steps, begin, (key, const, _), w in sorted(found, key=lambda f: f[0])[:1]:
+        col, sign = key[-1]
+        for n in range(begin, begin + steps + 1):
+            part = piece.copy()
+            part.replace(col, *total([(sign, w), (-sign, (key[:-1], const - n, 1))]))
+            part.settle()
+            part.fix_floors()
+            if not part.system.empty:
+                yield part
