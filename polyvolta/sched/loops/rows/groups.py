@@ -33,7 +33,7 @@ FEW = 6  # classes beyond which values are cut into few cells only
 MANY = 10  # classes beyond which values are not cut into cells
 NUMBERS = 32  # the same, where numbers bound all of them
 REST = 4  # loops beside the one over what all lanes have, beyond which they share one
-CELLS = 64, 16  # cells beyond which that is given up: of few classes or between numbers, and of many
+CELLS = 64, 64  # cells beyond which that is given up: of few classes or between numbers, and of many
 
 
 def groups(

@@ -38,6 +38,7 @@ from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import beside_few, between_numbers
 from polyvolta.sched.loops.spans.pairs import both_values
+from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
 
 MANY = 32  # shadows of which no union is made
@@ -92,6 +93,8 @@ def parted(
             cells = beside_few(known, shadows, col)
         if cells is None and outermost:
             cells = both_values(shadows, col)
+        if cells is None and innermost:
+            cells = steady(known, shadows, col, ONCE)
     items = _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
