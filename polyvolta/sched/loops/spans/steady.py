@@ -1,10 +1,12 @@
 """What all statements of an innermost loop have, apart from what is before and behind.
 
     S1[i] -> [i] for i < N, S2[i] -> [i + 3]    from 3 to N, where both run untested, what is before, and what is behind
-    S1[i] -> [i] for i < N, S2[i] -> [i + 1]    one loop: all of its values are between one's least and another's most
+    S1[i] -> [i] for i < N, S2[i] -> [i + 1]    one loop: no sizes leave a value between those of both
+    S1[i] -> [i] for i < N, S2[i] -> [i] for i < M      one loop: what both have has nothing before it
 
-Each iteration of a shared loop asks of each statement whether it is there. Where their values are those of one system
-that is the price of having one loop; where they are not, as at N = 1 of the first, isl's generator has several loops.
+Each iteration of a shared loop asks of each statement whether it has begun, and whether it has ended. Where the values
+of all are those of one system that is the price of having one loop; where they are not, as at N = 1 of the first,
+isl's generator has several loops, too.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ REST = 4  # cells around what all have, beyond which there is one loop
 def steady(known: Known, shadows: Sequence[System], col: int, few: int) -> list[System] | None:
     """What all of some shadows have of a column, and the cells around it; None where one system has what any has.
 
-    Also where what all have is but a `few` values at any place, and where there are too many cells.
+    Also where what all have is but a `few` values at any place, or begins or ends where the whole does, and where there
+    are too many cells.
     """
     if not 1 < len(shadows) <= SOME or any(coefficient(key, col) for s in shadows for key, _ in s.eqs):
         return None
@@ -38,5 +41,8 @@ def steady(known: Known, shadows: Sequence[System], col: int, few: int) -> list[
         core.ge(*row)
     if core.empty or known.excludes(core) or width(known, core, col, few):
         return None
-    around = difference(known, whole, telling(known, whole, core))
+    rows = telling(known, whole, core)
+    if {coefficient(key, col) > 0 for key, _ in rows if coefficient(key, col)} != {True, False}:
+        return None
+    around = difference(known, whole, rows)
     return [core, *around] if len(around) <= REST else None
