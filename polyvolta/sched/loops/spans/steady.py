@@ -18,7 +18,7 @@ from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.spans.telling import hull, telling, width
 
-SOME = 4  # shadows of which this is looked for
+SOME = 8  # shadows of which this is looked for
 REST = 4  # cells around what all have, beyond which there is one loop
 
 
