@@ -237,15 +237,16 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side], System]], col
             key, const, _ = side
             if side in out:
                 continue
-            for k, (other, _, _) in enumerate(each):
+            for k, (other, its, _) in enumerate(each):
                 if other is s:
                     continue
                 stated = other.ineqs.get(key)
                 if stated is not None and stated <= const:
                     continue
                 tab = tabs[k]
-                if tab is None:
-                    tab = tabs[k] = known.tableau(other.ineqs.items(), other.eqs)
+                if tab is None:  # its bounds are those of its stride: 4 is 3 where values are odd
+                    rows = other.ineqs | {key: const for key, const, _ in its}
+                    tab = tabs[k] = known.tableau(rows.items(), other.eqs)
                 if not tab.always(key, const):
                     break
             else:

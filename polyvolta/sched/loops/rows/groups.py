@@ -29,11 +29,10 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, classes, shadow
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 
-FEW = 6  # classes beyond which values are cut into few cells only
 MANY = 10  # classes beyond which values are not cut into cells
 NUMBERS = 32  # the same, where numbers bound all of them
 REST = 4  # loops beside the one over what all lanes have, beyond which they share one
-CELLS = 64, 16  # cells beyond which that is given up: of few classes or between numbers, and of many
+CELLS = 64  # cells beyond which that is given up
 
 
 def groups(
@@ -126,8 +125,7 @@ def _core(known: Known, shadows: Sequence[System]) -> tuple[System, list[System]
 def _cells(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
     """The cells of some shadows; None where these are too many."""
     numbers = all(_between_numbers(s, col) for s in shadows)
-    most = CELLS[0 if numbers or len(shadows) <= FEW else 1]
-    return cells(known, shadows, most) if len(shadows) <= (NUMBERS if numbers else MANY) else None
+    return cells(known, shadows) if len(shadows) <= (NUMBERS if numbers else MANY) else None
 
 
 def _tested(known: Known, lanes: Sequence[Lane], inside: Sequence[int]) -> list[System]:
@@ -183,7 +181,7 @@ def _components(
 # ---- cells
 
 
-def cells(known: Known, shadows: Sequence[System], most: int = CELLS[0]) -> list[System] | None:
+def cells(known: Known, shadows: Sequence[System], most: int = CELLS) -> list[System] | None:
     """Disjoint systems whose union is that of the shadows, each within or apart from every one of them.
 
     None where there would be more than `most`.

@@ -39,6 +39,7 @@ from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import around_few, beside_few, between_numbers
 from polyvolta.sched.loops.spans.pairs import both_values
+from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
 from polyvolta.sched.loops.spans.unordered import around_one
 
@@ -99,7 +100,10 @@ def parted(
         if cells is None and outermost:
             cells = both_values(shadows, col)
         if cells is None:
-            cells, whole = around_one(known, shadows, col, innermost), True  # not cut again at sizes below zero
+            cells = around_one(known, shadows, col, innermost)
+            whole = cells is not None  # not cut again at sizes below zero
+        if cells is None and innermost:
+            cells = steady(known, shadows, col, ONCE)
     items = _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1 and not whole:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
