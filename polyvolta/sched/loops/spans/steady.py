@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.spans.telling import hull, telling, width
@@ -25,8 +26,8 @@ REST = 4  # cells around what all have, beyond which there is one loop
 def steady(known: Known, shadows: Sequence[System], col: int, few: int) -> list[System] | None:
     """What all of some shadows have of a column, and the cells around it; None where one system has what any has.
 
-    Also where what all have is but a `few` values at any place, or begins or ends where the whole does, and where there
-    are too many cells.
+    Also where what all have is but a `few` values at any place, or none where sizes are large and alike, or begins or
+    ends where the whole does, and where there are too many cells.
     """
     if not 1 < len(shadows) <= SOME or any(coefficient(key, col) for s in shadows for key, _ in s.eqs):
         return None
@@ -40,6 +41,8 @@ def steady(known: Known, shadows: Sequence[System], col: int, few: int) -> list[
     for row in (row for s in shadows for row in s.every_ge()):
         core.ge(*row)
     if core.empty or known.excludes(core) or width(known, core, col, few):
+        return None
+    if any(seldom(known, *row) for row in core.without((col,), known.low, known.high).ineqs.items()):
         return None
     rows = telling(known, whole, core)
     if {coefficient(key, col) > 0 for key, _ in rows if coefficient(key, col)} != {True, False}:

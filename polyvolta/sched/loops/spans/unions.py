@@ -99,11 +99,11 @@ def parted(
             cells = around_few(known, shadows, col)
         if cells is None and outermost:
             cells = both_values(shadows, col)
+        if cells is None and innermost:
+            cells = steady(known, shadows, col, ONCE)
         if cells is None:
             cells = around_one(known, shadows, col, innermost)
             whole = cells is not None  # not cut again at sizes below zero
-        if cells is None and innermost:
-            cells = steady(known, shadows, col, ONCE)
     items = _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1 and not whole:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
