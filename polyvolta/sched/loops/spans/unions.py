@@ -37,6 +37,7 @@ from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import beside_few, between_numbers
+from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers, is_number
 from polyvolta.sched.loops.spans.pairs import both_values
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
 
@@ -70,14 +71,22 @@ def parted(
     if len(classes(group.lanes, k, col)) < 2:
         return [group]
     shadows = _shadows(known, group.lanes, k, col)
-    if not 1 < len(shadows) <= MANY:
+    several = [s for s in shadows if not is_number(s, col)]
+    numbered = outermost and beside_numbers(shadows, col)
+    if len(shadows) < 2 or len(several if numbered else shadows) > MANY:
         return [group]
-    once = outermost and _long(known, shadows, col)
+    once = outermost and _long(known, several if numbered else shadows, col)
     cells = _around_places(known, group, k, col, once)
-    if innermost:
+    items: list[list[Lane]] = []
+    if cells is None and numbered:
+        if innermost and len(several) == 1:
+            items = at_numbers(known, group.lanes, k, columns, first)
+        cells = disjoint(known, [*_joined(known, several, col, False), *[s for s in shadows if s not in several]])
+    elif innermost:
         cells = cells or _at_end(known, shadows, col, once)
-    cells = cells or _of_one(known, shadows, col, once, innermost)
-    if cells is None and not _dense(known, shadows, col, once):
+    if not numbered:
+        cells = cells or _of_one(known, shadows, col, once, innermost)
+    if cells is None and not numbered and not _dense(known, shadows, col, once):
         joined = _joined(known, shadows, col, once)
         # what many share with few is in the loop of few: there are tests in it, and no stride
         joined.sort(key=lambda s: _valued(s, col) or not width(known, s, col, ONCE))
@@ -92,7 +101,7 @@ def parted(
             cells = beside_few(known, shadows, col)
         if cells is None and outermost:
             cells = both_values(shadows, col)
-    items = _within(known, group.lanes, cells or (), k, col)
+    items = items or _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
     found = in_order(known, items, k, columns, first)

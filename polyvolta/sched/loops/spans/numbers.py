@@ -1,0 +1,73 @@
+"""Single values at numbers beside loops that sizes end.
+
+    S[i] -> [i] for 0 <= i < N, T[] -> [0], U[] -> [4]     T; S to 3; U; S from 4 on
+
+A loop from the least to the greatest of all would ask at each value of S whose it is, and run from N to 4 to find U
+there, at small sizes. Each cut costs one test of a loop, and a loop inside the code of one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from polyvolta.sched.loops.rows.groups import in_order
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.rows.order import First, ends
+
+COPIES = 48  # of statements, the most that cuts make
+
+
+def is_number(s: System, col: int) -> bool:
+    """Whether a system has a column at one number alone."""
+    low, high = ends(s, col)
+    return low is not None and low == high
+
+
+def beside_numbers(shadows: Sequence[System], col: int) -> bool:
+    """Whether some shadows are at several numbers, and all others, of which there are some, at no two numbers' ends."""
+    others = [s for s in shadows if not is_number(s, col)]
+    return len(shadows) - len(others) > 1 and bool(others) and all(None in ends(s, col) for s in others)
+
+
+def at_numbers(
+    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None
+) -> list[list[Lane]]:
+    """The lanes at each number and those between, before and after them, in order.
+
+    What others have at a number is after what is there, or before it, where either may be so; elsewhere apart.
+    Nothing where there would be too many copies of others.
+    """
+    col = columns[k]
+    here: dict[int, list[Lane]] = {}
+    for lane in lanes:
+        if is_number(lane.shadows[k], col):
+            here.setdefault(ends(lane.shadows[k], col)[0], []).append(lane)
+    others = [lane for lane in lanes if not any(lane in some for some in here.values())]
+    if len(here) * len(others) > COPIES:
+        return []
+    numbers = sorted(here)
+    for shift in (0, 1):
+        cuts = [None, *[v + shift for v in numbers], None]
+        items = [*[here[v] for v in numbers], *[_between(known, others, k, col, *ends) for ends in pairwise(cuts)]]
+        items = [some for some in items if some]
+        if len(in_order(known, items, k, columns, first)) == len(items):
+            return items
+    cuts = [None, *[v for number in numbers for v in (number, number + 1)], None]
+    items = [_between(known, others, k, col, *ends) for ends in pairwise(cuts)]
+    for at, v in enumerate(numbers):
+        items[2 * at + 1] += here[v]
+    return [some for some in items if some]
+
+
+def _between(known: Known, lanes: Sequence[Lane], k: int, col: int, low: int | None, high: int | None) -> list[Lane]:
+    """The lanes that may have values from one number to before another one."""
+    cell = System()
+    if low is not None:
+        cell.ge(((col, 1),), -low)
+    if high is not None:
+        cell.ge(((col, -1),), high - 1)
+    inside = [lane.restrict(cell, k) for lane in lanes]
+    return [lane for lane in inside if not (lane.empty or known.excludes(lane.shadows[k]))]
