@@ -17,7 +17,7 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First, ends
 
-COPIES = 48  # of statements, the most that cuts make
+COPIES = 4, 48  # of statements, the most that cuts make: in a nest of loops, alone
 
 
 def is_number(s: System, col: int) -> bool:
@@ -29,11 +29,11 @@ def is_number(s: System, col: int) -> bool:
 def beside_numbers(shadows: Sequence[System], col: int) -> bool:
     """Whether some shadows are at several numbers, and all others, of which there are some, at no two numbers' ends."""
     others = [s for s in shadows if not is_number(s, col)]
-    return len(shadows) - len(others) > 1 and bool(others) and all(None in ends(s, col) for s in others)
+    return 0 < len(others) < len(shadows) and all(None in ends(s, col) for s in others)
 
 
 def at_numbers(
-    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None
+    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None, innermost: bool
 ) -> list[list[Lane]]:
     """The lanes at each number and those between, before and after them, in order.
 
@@ -46,7 +46,7 @@ def at_numbers(
         if is_number(lane.shadows[k], col):
             here.setdefault(ends(lane.shadows[k], col)[0], []).append(lane)
     others = [lane for lane in lanes if not any(lane in some for some in here.values())]
-    if len(here) * len(others) > COPIES:
+    if len(here) * len(others) > COPIES[innermost]:
         return []
     numbers = sorted(here)
     for shift in (0, 1):

@@ -79,8 +79,8 @@ def parted(
     cells = _around_places(known, group, k, col, once)
     items: list[list[Lane]] = []
     if cells is None and numbered:
-        if innermost and len(several) == 1:
-            items = at_numbers(known, group.lanes, k, columns, first)
+        if len(several) == 1:
+            items = at_numbers(known, group.lanes, k, columns, first, innermost)
         cells = disjoint(known, [*_joined(known, several, col, False), *[s for s in shadows if s not in several]])
     elif innermost:
         cells = cells or _at_end(known, shadows, col, once)
