@@ -14,7 +14,7 @@ from itertools import pairwise
 from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import First, ends
 
 COPIES = 4, 48  # of statements, the most that cuts make: in a nest of loops, alone
@@ -26,10 +26,17 @@ def is_number(s: System, col: int) -> bool:
     return low is not None and low == high
 
 
-def beside_numbers(shadows: Sequence[System], col: int) -> bool:
-    """Whether some shadows are at several numbers, and all others, of which there are some, at no two numbers' ends."""
-    others = [s for s in shadows if not is_number(s, col)]
-    return 0 < len(others) < len(shadows) and all(None in ends(s, col) for s in others)
+def valued(s: System, col: int) -> bool:
+    """Whether a system has a column at one value, wherever it has any."""
+    return any(coefficient(key, col) for key, _ in s.eqs)
+
+
+def beside_numbers(shadows: Sequence[System], col: int) -> list[System]:
+    """Shadows beside which all others are numbers; none where there is no such, or one of them is between numbers."""
+    several = [s for s in shadows if not is_number(s, col)]
+    if len(several) == len(shadows) or any(None not in ends(s, col) or valued(s, col) for s in several):
+        return []
+    return several
 
 
 def at_numbers(
