@@ -14,8 +14,9 @@ from itertools import pairwise
 from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import System, coefficient
+from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First, ends
+from polyvolta.sched.loops.spans.few import many
 
 COPIES = 4, 48  # of statements, the most that cuts make: in a nest of loops, alone
 
@@ -26,17 +27,12 @@ def is_number(s: System, col: int) -> bool:
     return low is not None and low == high
 
 
-def valued(s: System, col: int) -> bool:
-    """Whether a system has a column at one value, wherever it has any."""
-    return any(coefficient(key, col) for key, _ in s.eqs)
-
-
-def beside_numbers(shadows: Sequence[System], col: int) -> list[System]:
-    """Shadows beside which all others are numbers; none where there is no such, or one of them is between numbers."""
+def beside_numbers(known: Known, shadows: Sequence[System], col: int) -> list[System]:
+    """Shadows beside which all others are numbers; none where there is no such, or one of them has few values."""
     several = [s for s in shadows if not is_number(s, col)]
-    if len(several) == len(shadows) or any(None not in ends(s, col) or valued(s, col) for s in several):
+    if len(several) == len(shadows):
         return []
-    return several
+    return several if all(None in ends(s, col) and many(known, s, col) for s in several) else []
 
 
 def at_numbers(

@@ -37,7 +37,7 @@ from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import beside_few, between_numbers
-from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers, valued
+from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers
 from polyvolta.sched.loops.spans.pairs import both_values
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
 
@@ -71,13 +71,15 @@ def parted(
     if len(classes(group.lanes, k, col)) < 2:
         return [group]
     shadows = _shadows(known, group.lanes, k, col)
-    several = beside_numbers(shadows, col) if outermost else []
+    several = beside_numbers(known, shadows, col) if outermost else []
     numbered = len(several) == 1 or (bool(several) and len(shadows) > MANY)
     if len(shadows) < 2 or len(several if numbered else shadows) > MANY:
         return [group]
     once = outermost and not numbered and _long(known, shadows, col)
     cells = _around_places(known, group, k, col, once) if len(shadows) <= MANY else None
     items: list[list[Lane]] = []
+    if numbered and cells is None and not innermost and len(shadows) <= SOME:
+        cells = _of_one(known, shadows, col, once, innermost)
     if numbered and cells is None:
         if len(several) == 1:
             items = at_numbers(known, group.lanes, k, columns, first, innermost)
@@ -88,7 +90,7 @@ def parted(
     if cells is None and not _dense(known, shadows, col, once):
         joined = _joined(known, shadows, col, once)
         # what many share with few is in the loop of few: there are tests in it, and no stride
-        joined.sort(key=lambda s: valued(s, col) or not width(known, s, col, ONCE))
+        joined.sort(key=lambda s: _valued(s, col) or not width(known, s, col, ONCE))
         cells = disjoint(known, joined)
     elif cells is None:
         cells = by_sizes(known, group.lanes, k, columns) if outermost else None
@@ -164,7 +166,7 @@ def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Syst
             s.ge(*known.tight(*row))
         s.ineqs = {key: const for key, const in s.ineqs.items() if not known.implies(key, const)}
         found.setdefault((frozenset(s.eqs), frozenset(s.ineqs.items())), s)
-    return sorted(found.values(), key=lambda s: valued(s, col))
+    return sorted(found.values(), key=lambda s: _valued(s, col))
 
 
 def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]) -> list[System] | None:
@@ -187,7 +189,7 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
         few, others = System(), System()
         few.ge(key, const)
         others.ge(negated(key), -const - 1)
-        one = already or all(valued(lane.shadows[k], col) for lane in left)
+        one = already or all(_valued(lane.shadows[k], col) for lane in left)
         inner, than = [(j, c) for j, c in enumerate(columns) if j >= k and c], lanes
         if all(small):
             one = len(left) + 1 < len(lanes)
@@ -250,7 +252,7 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, once: bool, inner
         rest = [left for o in shadows if o is not s for left in difference(known, o, telling(known, o, s))]
         if not rest:
             return None
-        if valued(s, col) or (best is not None and len(rest) >= len(best[1])):
+        if _valued(s, col) or (best is not None and len(rest) >= len(best[1])):
             continue
         for sizes, most in ((True, SOME), (False, 2 * innermost)):
             if most and all(known.excludes_exactly(_places(known, s, col, sizes).add(left)) for left in rest):
@@ -294,8 +296,8 @@ def _mixed(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], 
     """
     inside = Compared(known, k + 1, columns, first)
     loops = [(j, col) for j, col in enumerate(columns) if j >= k and col]
-    few = [lane for lane in lanes if all(valued(lane.shadows[j], col) for j, col in loops)]
-    many = [lane for lane in lanes if not valued(lane.shadows[k], columns[k])]
+    few = [lane for lane in lanes if all(_valued(lane.shadows[j], col) for j, col in loops)]
+    many = [lane for lane in lanes if not _valued(lane.shadows[k], columns[k])]
     return any(not (inside.precedes(a, b) or inside.precedes(b, a)) for a, b in product(few, many))
 
 
@@ -304,7 +306,7 @@ def _at_end(known: Known, shadows: Sequence[System], col: int, once: bool) -> li
 
     A loop through all would ask of each statement whether it is there yet. None where there is no such value.
     """
-    several = [s for s in shadows if not valued(s, col)]
+    several = [s for s in shadows if not _valued(s, col)]
     for key, const in [row for s in shadows for row in s.eqs] if len(several) > 1 else ():
         v = coefficient(key, col)
         if abs(v) != 1:
@@ -329,6 +331,10 @@ def _places(known: Known, s: System, col: int, sizes: bool) -> System:
         if not sizes or all(c < LOOP for c, _ in key):
             out.ge(key, const)
     return out
+
+
+def _valued(s: System, col: int) -> bool:
+    return any(coefficient(key, col) for key, _ in s.eqs)
 
 
 def _span(s: System, col: int) -> int | None:
