@@ -14,7 +14,7 @@ from itertools import pairwise
 from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import First, ends
 from polyvolta.sched.loops.spans.few import many
 
@@ -27,42 +27,48 @@ def is_number(s: System, col: int) -> bool:
     return low is not None and low == high
 
 
-def beside_numbers(known: Known, shadows: Sequence[System], col: int) -> list[System]:
-    """Shadows beside which all others are numbers; none where there is no such, or one of them has few values."""
+def beside_numbers(
+    known: Known, lanes: Sequence[Lane], shadows: Sequence[System], k: int, col: int
+) -> list[System]:
+    """Shadows of lanes beside which all others are numbers; none where there is no such, or one of them is seldom much.
+
+    That is one with few values, or with some at a remainder of what is outside alone, which may be a case.
+    """
     several = [s for s in shadows if not is_number(s, col)]
-    if len(several) == len(shadows):
+    if len(several) == len(shadows) or not all(None in ends(s, col) and many(known, s, col) for s in several):
         return []
-    return several if all(None in ends(s, col) and many(known, s, col) for s in several) else []
+    mods = [row for lane in lanes if not is_number(lane.shadows[k], col) for row in lane.shadows[k].mods]
+    seldom = any(not coefficient(row[0], col) and not known.implies_mod(*row) for row in mods)
+    return [] if seldom else several
+
+
+def few_copies(lanes: Sequence[Lane], k: int, col: int, innermost: bool) -> bool:
+    """Whether cuts at all numbers of lanes make few copies of the others."""
+    numbers = {ends(lane.shadows[k], col) for lane in lanes if is_number(lane.shadows[k], col)}
+    return len(numbers) * sum(not is_number(lane.shadows[k], col) for lane in lanes) <= COPIES[innermost]
 
 
 def at_numbers(
-    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None, innermost: bool
+    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None
 ) -> list[list[Lane]]:
-    """The lanes at each number and those between, before and after them, in order.
+    """The lanes at each number and those between, before and after them.
 
-    What others have at a number is after what is there, or before it, where either may be so; elsewhere apart.
-    Nothing where there would be too many copies of others.
+    What others have at a number is after what is there, or before it; nothing where neither may be so everywhere.
     """
     col = columns[k]
     here: dict[int, list[Lane]] = {}
     for lane in lanes:
-        if is_number(lane.shadows[k], col):
-            here.setdefault(ends(lane.shadows[k], col)[0], []).append(lane)
-    others = [lane for lane in lanes if not any(lane in some for some in here.values())]
-    if len(here) * len(others) > COPIES[innermost]:
-        return []
-    numbers = sorted(here)
+        low, high = ends(lane.shadows[k], col)
+        if low is not None and low == high:
+            here.setdefault(int(low), []).append(lane)
+    others = [lane for lane in lanes if not is_number(lane.shadows[k], col)]
     for shift in (0, 1):
-        cuts = [None, *[v + shift for v in numbers], None]
-        items = [*[here[v] for v in numbers], *[_between(known, others, k, col, *ends) for ends in pairwise(cuts)]]
-        items = [some for some in items if some]
+        cuts = [None, *[v + shift for v in sorted(here)], None]
+        between = [_between(known, others, k, col, *span) for span in pairwise(cuts)]
+        items = [some for some in (*here.values(), *between) if some]
         if len(in_order(known, items, k, columns, first)) == len(items):
             return items
-    cuts = [None, *[v for number in numbers for v in (number, number + 1)], None]
-    items = [_between(known, others, k, col, *ends) for ends in pairwise(cuts)]
-    for at, v in enumerate(numbers):
-        items[2 * at + 1] += here[v]
-    return [some for some in items if some]
+    return []
 
 
 def _between(known: Known, lanes: Sequence[Lane], k: int, col: int, low: int | None, high: int | None) -> list[Lane]:

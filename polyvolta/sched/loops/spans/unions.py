@@ -37,7 +37,7 @@ from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import beside_few, between_numbers
-from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers
+from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers, few_copies
 from polyvolta.sched.loops.spans.pairs import both_values
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
 
@@ -71,7 +71,7 @@ def parted(
     if len(classes(group.lanes, k, col)) < 2:
         return [group]
     shadows = _shadows(known, group.lanes, k, col)
-    several = beside_numbers(known, shadows, col) if outermost else []
+    several = beside_numbers(known, group.lanes, shadows, k, col) if outermost else []
     numbered = len(several) == 1 or (bool(several) and len(shadows) > MANY)
     if len(shadows) < 2 or len(several if numbered else shadows) > MANY:
         return [group]
@@ -79,14 +79,15 @@ def parted(
     cells = _around_places(known, group, k, col, once) if len(shadows) <= MANY else None
     items: list[list[Lane]] = []
     if numbered and cells is None and not innermost and len(shadows) <= SOME:
-        cells = _of_one(known, shadows, col, once, innermost)
+        cells = _of_one(known, shadows, col, once, innermost) or by_sizes(known, group.lanes, k, columns)
     if numbered and cells is None:
-        if len(several) == 1:
-            items = at_numbers(known, group.lanes, k, columns, first, innermost)
-        cells = _beside(known, shadows, several, col)
-    if innermost:
-        cells = cells or _at_end(known, shadows, col, once)
-    cells = cells or _of_one(known, shadows, col, once, innermost)
+        cut = len(several) == 1 and few_copies(group.lanes, k, col, innermost)
+        items = at_numbers(known, group.lanes, k, columns, first) if cut else []
+        cells = [] if items else _beside(known, shadows, several, col, cut)
+    if cells is None and innermost:
+        cells = _at_end(known, shadows, col, once)
+    if cells is None:
+        cells = _of_one(known, shadows, col, once, innermost)
     if cells is None and not _dense(known, shadows, col, once):
         joined = _joined(known, shadows, col, once)
         # what many share with few is in the loop of few: there are tests in it, and no stride
@@ -103,7 +104,7 @@ def parted(
         if cells is None and outermost:
             cells = both_values(shadows, col)
         if cells is None and several:
-            cells = _beside(known, shadows, several, col)
+            cells = _beside(known, shadows, several, col, False)
     items = items or _within(known, group.lanes, cells or (), k, col)
     if outermost and len(items) > 1:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
@@ -144,9 +145,14 @@ def _within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int
     return out
 
 
-def _beside(known: Known, shadows: Sequence[System], several: Sequence[System], col: int) -> list[System] | None:
-    """What some shadows have that are many, and the numbers of the others, where these do not have them."""
-    return disjoint(known, [*_joined(known, several, col, False), *[s for s in shadows if s not in several]])
+def _beside(
+    known: Known, shadows: Sequence[System], several: Sequence[System], col: int, cut: bool
+) -> list[System] | None:
+    """What several of some shadows have, and the numbers of the others where these do not have them; or these, `cut`
+    out of several, where they are.
+    """
+    numbers = [s for s in shadows if s not in several]
+    return disjoint(known, [*numbers, *several] if cut else [*_joined(known, several, col, False), *numbers])
 
 
 def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System]:
