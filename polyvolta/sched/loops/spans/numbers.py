@@ -18,7 +18,7 @@ from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import First, ends
 from polyvolta.sched.loops.spans.few import many
 
-COPIES = 4, 48  # of statements, the most that cuts make: in a nest of loops, alone
+COPIES = 4, 16  # of statements, the most that cuts make: in a nest of loops, alone
 
 
 def is_number(s: System, col: int) -> bool:
@@ -27,9 +27,7 @@ def is_number(s: System, col: int) -> bool:
     return low is not None and low == high
 
 
-def beside_numbers(
-    known: Known, lanes: Sequence[Lane], shadows: Sequence[System], k: int, col: int
-) -> list[System]:
+def beside_numbers(known: Known, lanes: Sequence[Lane], shadows: Sequence[System], k: int, col: int) -> list[System]:
     """Shadows of lanes beside which all others are numbers; none where there is no such, or one of them is seldom much.
 
     That is one with few values, or with some at a remainder of what is outside alone, which may be a case.
