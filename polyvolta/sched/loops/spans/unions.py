@@ -13,6 +13,7 @@
     S1[i] -> [i, i/2], S2[] -> [2, 7], the second separate      to 1, at 2, and from 3 on, where S1 is not told apart
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]      what S1 has between them alone, in a loop of its own
     S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`pairs`)
+    S1[i] -> [i] for 0 <= i < n, S2[] -> [4]            S1 to 3, S2, S1 from 4 on, outermost (`numbers`)
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
