@@ -64,7 +64,7 @@ def test_two_levels_of_scaled_tiles_have_no_conditions():
 
 def test_a_number_on_the_grid_keeps_the_stride():
     got = tree("[N] -> { T[i] : 0 <= i < N; S[] }", ["T[i] -> [(8*floor(i/8))]; S[] -> [(16)]"])
-    assert "c0 += 8) {" in "\n".join(lines(got, *SIZES))
+    assert "\n".join(lines(got, *SIZES)).count("c0 += 8)\n") == 2  # before 16 and behind it
 
 
 def test_a_number_where_a_loop_begins_is_before_it():
@@ -110,15 +110,54 @@ def test_points_before_and_behind_an_inner_loop_stand_outside_of_it():
     ]
 
 
+def test_a_loop_is_cut_at_numbers_beside_it():
+    got = tree(
+        "[N] -> { L[i] : 0 <= i < N; P[]; Q[]; R[] }", ["L[i] -> [(i)]; P[] -> [(0)]; Q[] -> [(4)]; R[] -> [(8)]"]
+    )
+    assert lines(got, *SIZES) == [
+        "P();",
+        "for (int c0 = 0; c0 < min(4, N); c0 += 1)",
+        "  L(c0);",
+        "Q();",
+        "for (int c0 = 4; c0 < min(8, N); c0 += 1)",
+        "  L(c0);",
+        "R();",
+        "for (int c0 = 8; c0 < N; c0 += 1)",
+        "  L(c0);",
+    ]
+
+
+def test_many_numbers_beside_a_nest_of_loops_have_calls_behind_it():
+    names = "PQRSTU"
+    got = tree(
+        "[N] -> { L[i, j] : 0 <= i < N and 0 <= j < N; " + "; ".join(f"{name}[]" for name in names) + " }",
+        [
+            "L[i, j] -> [(i)]; " + "; ".join(f"{name}[] -> [({3 * k})]" for k, name in enumerate(names)),
+            "L[i, j] -> [(j)]; " + "; ".join(f"{name}[] -> [(-1)]" for name in names),
+        ],
+    )
+    found = lines(got, *SIZES)
+    assert "for (int c0 = 0; c0 < N; c0 += 1) {" in found and "if (N <= 15) {" in found
+    assert sum("for (int c0" in line for line in found) == 1
+
+
+def test_a_number_before_and_behind_a_loop_at_it_cuts_out_what_that_has_there():
+    got = tree(
+        "[N] -> { L[i] : 0 <= i < N; P[]; Q[] }",
+        ["L[i] -> [(i)]; P[] -> [(4)]; Q[] -> [(4)]", "L[i] -> [(1)]; P[] -> [(0)]; Q[] -> [(2)]"],
+    )
+    found = lines(got, *SIZES)
+    assert found[:6] == [found[0], "  L(c0);", "P();", "if (N >= 5)", "  L(4);", "Q();"]
+
+
 def test_a_row_and_a_diagonal_share_a_loop_where_they_meet():
     got = tree(
-        "[N] -> { D[j] : 0 <= j < N; B[i] : 0 <= i < N }",
-        ["D[j] -> [(5)]; B[i] -> [(i)]", "D[j] -> [(j)]; B[i] -> [(i)]"],
+        "[N, M] -> { D[m, j] : m = M and 0 <= j < N; B[i] : 0 <= i < N }",
+        ["D[m, j] -> [(m)]; B[i] -> [(i)]", "D[m, j] -> [(j)]; B[i] -> [(i)]"],
     )
-    body = "\n".join(lines(got, *SIZES))
-    assert body.count("for (int c1") == 1
-    assert "if (c0 == 5) {\n      for (int c1" in body and "} else if (c0 < N) {\n      B(c0);\n" in body
-    assert body.startswith("if (N >= 1) {\n  for (int c0")
+    body = "\n".join(lines(got, *[{**size, "M": m} for size in SIZES for m in (-1, 0, 5, 40)]))
+    assert body.count("for (int c0") == 1
+    assert "if (c0 == M) {\n    for (int c1" in body and "} else {\n    B(c0);\n" in body
 
 
 def test_a_filter_of_blocks_and_threads_makes_strides():

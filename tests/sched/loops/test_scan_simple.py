@@ -94,7 +94,7 @@ def test_of_bounds_a_constant_apart_one_is_written():
 
 def test_a_bound_that_rounding_keeps_within_another_is_not_written():
     """floor((K - 1)/8) is at most floor(K/8)."""
-    domain = "[K] -> { S[i] : i = 1; T[i] : -2 <= i and 8*i <= K; U[i] : -1 <= i and 8*i < K }"
+    domain = "[K] -> { S[i] : 0 <= i <= 1; T[i] : -2 <= i and 8*i <= K; U[i] : -1 <= i and 8*i < K }"
     sizes = [{"K": k} for k in (-20, -16, -9, -8, -1, 0, 1, 7, 8, 9, 16, 20)]
     assert text(domain, band(order("S", "T", "U"), S=["i"], T=["i"], U=["i"]), sizes=sizes)[0] == (
         "for (int c0 = -2; c0 <= max(1, floord(K, 8)); c0 += 1) {"

@@ -34,7 +34,8 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.strides import common_stride, grid
-from polyvolta.sched.loops.spans.unions import dense, short
+from polyvolta.sched.loops.spans.holes import long
+from polyvolta.sched.loops.spans.unions import dense
 
 CASES = 6  # cases beyond which there is one loop
 TOLD = 9  # the same, of what is written out inside
@@ -70,7 +71,7 @@ def by_strides(
         some = [grids[at] for at in usual]
         wider = common_stride(known, some)[0] > step
         if wider and (d or known.columns.of_sizes(key)):
-            wider = not short(known, [group.lanes[at].shadows[k] for at in usual], col)
+            wider = long(known, [group.lanes[at].shadows[k] for at in usual], col)
         if wider or (_one(some) and (d or _settled(known, [group.lanes[at] for at in usual], k, columns, key))):
             there, other = System(), System()
             if d:
@@ -110,7 +111,7 @@ def by_presence(known: Known, group: Group, k: int, col: int) -> list[System]:
 def by_tests(known: Known, group: Group, k: int, col: int) -> list[System]:
     """Two cases of loops outside, if a loop with many iterations would ask at each of them which it is; else none."""
     shadows = group.classes(k, col)
-    b = bounds(known, shadows, col) if not short(known, shadows, col) else None
+    b = bounds(known, shadows, col) if long(known, shadows, col) else None
     if b is None:
         return []
     inside = b.within(known, col)
@@ -140,7 +141,7 @@ def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int],
     col = columns[j]
 
     def holes(there: Known, lanes: Sequence[Lane]) -> bool:
-        return not dense(there, lanes, j, col) and not short(there, [lane.shadows[j] for lane in lanes], col)
+        return not dense(there, lanes, j, col) and long(there, [lane.shadows[j] for lane in lanes], col)
 
     if not holes(known, group.lanes):
         return []

@@ -45,7 +45,7 @@ def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System
     here.ge(((col, -1),), max(highs))
     after.ge(((col, 1),), -max(highs) - 1)
     beside = [s.copy().add(cell) for s in others for cell in (before, after)]
-    return [before, here, after] if any(_many(known, s, col) for s in beside) else None
+    return [before, here, after] if any(many(known, s, col) for s in beside) else None
 
 
 def around_few(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
@@ -94,7 +94,7 @@ def apart(known: Known, group: Group, k: int, cells: Sequence[System]) -> list[G
     return out if len(out) > 1 else [group]
 
 
-def _many(known: Known, s: System, col: int) -> bool:
+def many(known: Known, s: System, col: int) -> bool:
     """Whether a loop over what a shadow has may have many iterations, and not at small sizes alone."""
     if any(seldom(known, *row) for row in s.without((col,), known.low, known.high).ineqs.items()):
         return False

@@ -14,6 +14,7 @@
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]      what S1 has between them alone, in a loop of its own
     S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`pairs`)
     S1[i] -> [i] for i < n, S2[i] -> [i] for i < m      a loop of S1 that asks for S2, and S2 from n on (`unordered`)
+    S1[i] -> [i] for 0 <= i < n, S2[] -> [4]            S1 to 3, S2, S1 from 4 on, outermost (`numbers`)
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -30,7 +31,6 @@ from collections.abc import Sequence
 from itertools import compress, product
 
 from polyvolta.sched.loops.hoisting.needs import seldom
-from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.groups import groups, in_order
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
@@ -38,6 +38,8 @@ from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import around_few, beside_few, between_numbers
+from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
+from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers, few_copies
 from polyvolta.sched.loops.spans.pairs import both_values
 from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
@@ -48,8 +50,6 @@ PLACES = 2  # places around which loops are cut for their stride
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
-FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
-ONCE = 8  # the same at small sizes, in one that runs once and is longer than that; of many statements, less: each asks
 
 
 def parted(
@@ -75,37 +75,40 @@ def parted(
     if len(classes(group.lanes, k, col)) < 2:
         return [group]
     shadows = _shadows(known, group.lanes, k, col)
-    if not 1 < len(shadows) <= MANY:
+    several = beside_numbers(known, group.lanes, shadows, k, col) if outermost else []
+    numbered = len(several) == 1 or (bool(several) and len(shadows) > MANY)
+    if len(shadows) < 2 or len(several if numbered else shadows) > MANY:
         return [group]
-    once, whole = outermost and _long(known, shadows, col), False
-    cells = _around_places(known, group, k, col, once)
-    if innermost:
-        cells = cells or _at_end(known, shadows, col, once)
-    cells = cells or _of_one(known, shadows, col, once, innermost)
-    if cells is None and not _dense(known, shadows, col, once):
-        joined = _joined(known, shadows, col, once)
+    once = outermost and not numbered and long(known, shadows, col)
+    cells = _around_places(known, group, k, col, once) if len(shadows) <= MANY else None
+    items: list[list[Lane]] = []
+    if numbered and cells is None and not innermost and len(shadows) <= SOME:
+        cells = _of_one(known, shadows, col, once, innermost) or by_sizes(known, group.lanes, k, columns)
+    if numbered and cells is None:
+        cut = len(several) == 1 and few_copies(group.lanes, k, col, innermost)
+        items = at_numbers(known, group.lanes, k, columns, first) if cut else []
+        cells = [] if items else _beside(known, shadows, several, col, cut)
+    if cells is None and innermost:
+        cells = _at_end(known, shadows, col, once)
+    if cells is None:
+        cells = _of_one(known, shadows, col, once, innermost)
+    sized = outermost
+    if cells is None and not few_holes(known, shadows, col, once):
+        union = joined(known, shadows, col, once)
         # what many share with few is in the loop of few: there are tests in it, and no stride
-        joined.sort(key=lambda s: _valued(s, col) or not width(known, s, col, ONCE))
-        cells = disjoint(known, joined)
+        union.sort(key=lambda s: _valued(s, col) or not width(known, s, col, ONCE))
+        cells = disjoint(known, union)
     elif cells is None:
-        cells = by_sizes(known, group.lanes, k, columns) if outermost else None
-        if cells is None and (outermost or innermost):
-            least = OTHERS[innermost and outermost]
-            mixed = len(shadows) <= least and _mixed(known, group.lanes, k, columns, first)
-            cells = _alone(known, shadows, col, 1 if mixed else least, innermost)
-        if cells is None and outermost and inside:
-            cells = beside_few(known, shadows, col)
-        if cells is None and below and not outermost:
-            cells = around_few(known, shadows, col)
-        if cells is None and outermost:
-            cells = both_values(shadows, col)
+        cells = _of_dense(known, group, shadows, k, columns, first, outermost, innermost, inside, below)
+        if cells is None and several:
+            cells = _beside(known, shadows, several, col, False)
         if cells is None and innermost:
             cells = steady(known, shadows, col, ONCE)
         if cells is None:
             cells = around_one(known, shadows, col, innermost)
-            whole = cells is not None  # not cut again at sizes below zero
-    items = _within(known, group.lanes, cells or (), k, col)
-    if outermost and len(items) > 1 and not whole:
+            sized = sized and cells is None  # not cut again at sizes below zero
+    items = items or _within(known, group.lanes, cells or (), k, col)
+    if sized and len(items) > 1:
         items = [some for inside in items for some in _sized(known, inside, k, columns)]
     found = in_order(known, items, k, columns, first)
     if len(found) < 2:
@@ -116,6 +119,34 @@ def parted(
         turns = groups(known, lanes, k, columns, "default", first) if alone else None
         out += turns or [Group(lanes)]
     return out
+
+
+def _of_dense(
+    known: Known,
+    group: Group,
+    shadows: Sequence[System],
+    k: int,
+    columns: Sequence[int],
+    first: First | None,
+    outermost: bool,
+    innermost: bool,
+    inside: bool,
+    below: bool,
+) -> list[System] | None:
+    """Cells in which a loop without holes has fewer tests: at some sizes, of one statement alone, around few values."""
+    col = columns[k]
+    cells = by_sizes(known, group.lanes, k, columns) if outermost else None
+    if cells is None and (outermost or innermost):
+        least = OTHERS[innermost and outermost]
+        mixed = len(shadows) <= least and _mixed(known, group.lanes, k, columns, first)
+        cells = _alone(known, shadows, col, 1 if mixed else least, innermost)
+    if cells is None and outermost and inside:
+        cells = beside_few(known, shadows, col)
+    if cells is None and below and not outermost:
+        cells = around_few(known, shadows, col)
+    if cells is None and outermost:
+        cells = both_values(shadows, col)
+    return cells
 
 
 def _finer(
@@ -142,6 +173,16 @@ def _within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int
         if inside:
             out.append(inside)
     return out
+
+
+def _beside(
+    known: Known, shadows: Sequence[System], several: Sequence[System], col: int, cut: bool
+) -> list[System] | None:
+    """What several of some shadows have, and the numbers of the others where these do not have them; or these, `cut`
+    out of several, where they are.
+    """
+    numbers = [s for s in shadows if s not in several]
+    return disjoint(known, [*numbers, *several] if cut else [*joined(known, several, col, False), *numbers])
 
 
 def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System]:
@@ -225,12 +266,12 @@ def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> 
     else:
         return None
     apart = [short and common_stride(known, [*steps, g])[0] != step for g, short in zip(grids, brief, strict=True)]
-    places = _joined(known, _shadows(known, [*compress(group.lanes, apart)], k, col), col, once)
+    places = joined(known, _shadows(known, [*compress(group.lanes, apart)], k, col), col, once)
     if not 0 < len(places) <= PLACES:
         return None
     rest = [lane for lane, alone in zip(group.lanes, apart, strict=True) if not alone]
     here = disjoint(known, places) or places
-    cells = disjoint(known, [*here, *_joined(known, _shadows(known, rest, k, col), col, once)]) or here
+    cells = disjoint(known, [*here, *joined(known, _shadows(known, rest, k, col), col, once)]) or here
     brief = all(width(known, s, col, SHORT[1]) for s in here)
     few = not brief and all(width(known, s, col, ONCE) for s in cells[len(here) :])
     return None if few else cells
@@ -255,7 +296,7 @@ def _of_one(known: Known, shadows: Sequence[System], col: int, once: bool, inner
                 break
     if best is None or len(best[1]) > 2 * SOME:
         return None
-    cells = disjoint(known, [best[0], *_joined(known, best[1], col, once)])
+    cells = disjoint(known, [best[0], *joined(known, best[1], col, once)])
     return cells if cells is not None and len(cells) <= best[2] else None
 
 
@@ -314,7 +355,7 @@ def _at_end(known: Known, shadows: Sequence[System], col: int, once: bool) -> li
                     there, others = System(), System()
                     there.eq(key, const)
                     others.ge(towards[0], towards[1] - 1)
-                    dense = _dense(known, [s.copy().add(others) for s in several], col, once)
+                    dense = few_holes(known, [s.copy().add(others) for s in several], col, once)
                     return [there, others] if dense else None
     return None
 
@@ -341,74 +382,4 @@ def _span(s: System, col: int) -> int | None:
 def dense(known: Known, lanes: Sequence[Lane], k: int, col: int) -> bool:
     """Whether a loop over lanes finds nothing but a few times in a row, as that of many counts, too."""
     shadows = _shadows(known, lanes, k, col)
-    return not 1 < len(shadows) <= MANY or _dense(known, shadows, col, False)
-
-
-def short(known: Known, shadows: Sequence[System], col: int) -> bool:
-    """Whether a loop over shadows has but a few iterations, whatever is outside."""
-    return not _long(known, shadows, col)
-
-
-def _dense(known: Known, shadows: Sequence[System], col: int, once: bool) -> bool:
-    """Whether a loop over shadows finds nothing but a few times in a row."""
-    b = bounds(known, shadows, col)
-    if b is None:
-        return True
-    return all(_narrow(known, loop, shadows, col, once) for loop in b.cases())
-
-
-def _long(known: Known, shadows: Sequence[System], col: int) -> bool:
-    """Whether a loop over shadows may have many iterations, of which a few that find nothing are few."""
-    b = bounds(known, shadows, col)
-    return b is not None and not all(width(known, loop, col, ONCE) for loop in b.cases())
-
-
-def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, once: bool) -> bool:
-    """Whether a system has but a few values of a column in a row that no shadow has, where any has one."""
-    parts, few = [where], max(FEW, 2 * ONCE // len(shadows)) if once else FEW
-    for s in shadows:
-        parts = [rest for part in parts for rest in difference(known, part, telling(known, part, s))]
-    for part in parts:
-        if _few(known, part, col, few):
-            continue
-        for s in shadows:
-            here = part.copy()
-            for key, const in s.every_ge():
-                if not coefficient(key, col):
-                    here.ge(key, const)
-            if not (_few(known, here, col, few) or known.excludes_exactly(here)):
-                return False
-    return True
-
-
-def _few(known: Known, part: System, col: int, most: int) -> bool:
-    """Whether a system has but a few values of a column at any values outside.
-
-    In a long loop that runs once these may be as many as `most` at small sizes: at others a loop may find little
-    besides.
-    """
-    if width(known, part, col, FEW):
-        return True
-    small = most > FEW and width(known, part, col, most)
-    sizes = part.without((col,), known.low, known.high).ineqs if small else {}
-    return any(seldom(known, *row) for row in sizes.items())
-
-
-def _joined(known: Known, systems: Sequence[System], col: int, once: bool) -> list[System]:
-    """Fewer systems: two of them are one where that has no more points than all have, but for a few.
-
-    Of points where neither has any, too: the first row and the last one are no square where there is a column as well.
-    """
-    out: list[System] = []
-    for s in systems:
-        k = 0
-        while k < len(out):
-            both = hull(known, out[k], s)
-            fits = _narrow(known, both, (out[k], s), col, once)
-            if fits and (len(systems) == 2 or _narrow(known, both, systems, col, once)):
-                del out[k]
-                s, k = both, 0  # noqa: PLW2901
-            else:
-                k += 1
-        out.append(s)
-    return out
+    return not 1 < len(shadows) <= MANY or few_holes(known, shadows, col, False)

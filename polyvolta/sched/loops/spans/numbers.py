@@ -1,0 +1,80 @@
+"""Single values at numbers beside loops that sizes end.
+
+    S[i] -> [i] for 0 <= i < N, T[] -> [0], U[] -> [4]     T; S to 3; U; S from 4 on
+
+A loop from the least to the greatest of all would ask at each value of S whose it is, and run from N to 4 to find U
+there, at small sizes. Each cut costs one test of a loop, and a loop inside the code of one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from polyvolta.sched.loops.rows.groups import in_order
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.linear import System, coefficient
+from polyvolta.sched.loops.rows.order import First, ends
+from polyvolta.sched.loops.spans.few import many
+
+COPIES = 4, 16  # of statements, the most that cuts make: in a nest of loops, alone
+
+
+def is_number(s: System, col: int) -> bool:
+    """Whether a system has a column at one number alone."""
+    low, high = ends(s, col)
+    return low is not None and low == high
+
+
+def beside_numbers(known: Known, lanes: Sequence[Lane], shadows: Sequence[System], k: int, col: int) -> list[System]:
+    """Shadows of lanes beside which all others are numbers; none where there is no such, or one of them is seldom much.
+
+    That is one with few values, or with some at a remainder of what is outside alone, which may be a case.
+    """
+    several = [s for s in shadows if not is_number(s, col)]
+    if len(several) == len(shadows) or not all(None in ends(s, col) and many(known, s, col) for s in several):
+        return []
+    mods = [row for lane in lanes if not is_number(lane.shadows[k], col) for row in lane.shadows[k].mods]
+    seldom = any(not coefficient(row[0], col) and not known.implies_mod(*row) for row in mods)
+    return [] if seldom else several
+
+
+def few_copies(lanes: Sequence[Lane], k: int, col: int, innermost: bool) -> bool:
+    """Whether cuts at all numbers of lanes make few copies of the others."""
+    numbers = {ends(lane.shadows[k], col) for lane in lanes if is_number(lane.shadows[k], col)}
+    return len(numbers) * sum(not is_number(lane.shadows[k], col) for lane in lanes) <= COPIES[innermost]
+
+
+def at_numbers(
+    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None
+) -> list[list[Lane]]:
+    """The lanes at each number and those between, before and after them.
+
+    What others have at a number is after what is there, or before it; nothing where neither may be so everywhere.
+    """
+    col = columns[k]
+    here: dict[int, list[Lane]] = {}
+    for lane in lanes:
+        low, high = ends(lane.shadows[k], col)
+        if low is not None and low == high:
+            here.setdefault(int(low), []).append(lane)
+    others = [lane for lane in lanes if not is_number(lane.shadows[k], col)]
+    for shift in (0, 1):
+        cuts = [None, *[v + shift for v in sorted(here)], None]
+        between = [_between(known, others, k, col, *span) for span in pairwise(cuts)]
+        items = [some for some in (*here.values(), *between) if some]
+        if len(in_order(known, items, k, columns, first)) == len(items):
+            return items
+    return []
+
+
+def _between(known: Known, lanes: Sequence[Lane], k: int, col: int, low: int | None, high: int | None) -> list[Lane]:
+    """The lanes that may have values from one number to before another one."""
+    cell = System()
+    if low is not None:
+        cell.ge(((col, 1),), -low)
+    if high is not None:
+        cell.ge(((col, -1),), high - 1)
+    inside = [lane.restrict(cell, k) for lane in lanes]
+    return [lane for lane in inside if not (lane.empty or known.excludes(lane.shadows[k]))]
