@@ -55,7 +55,7 @@ class Sparse(Tableau):
                 place[c] = self.n
 
     def _form(self, key: Key, const: int, factor: int = 1) -> list[int]:
-        """The constant plus a multiple of `key . x` as a form of the tableau's columns, as `_express` makes of `row`."""
+        """A constant plus a multiple of `key . x` as a form of the tableau's columns: `_express`, but sparse."""
         self._place(key)
         where, place = self._where, self.place
         return self._combined(const, [(where[place[c] - 1], factor * v) for c, v in key])
