@@ -21,7 +21,7 @@ tableau is at another vertex of the same polyhedron.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import gcd, lcm
 from operator import add, neg, sub
 from typing import Any
@@ -70,10 +70,26 @@ class Tableau:
 
     def add_ineq(self, row: Sequence[int]) -> None:
         """Add `row >= 0`; exact over the rationals, a few pivots."""
+        self._hold(None if self.empty else self._express(row))
+
+    def add_eq(self, row: Sequence[int]) -> None:
+        """Add `row = 0`; exact over the rationals. One dimension of the tableau goes with it."""
+        self._hold_zero(None if self.empty else self._express(row))
+
+    def mark(self) -> Any:
+        """A token for `rollback`; O(rows)."""
+        return (self.n, self.empty, self.made, self._rows[:], self._basic[:], self._cols[:], self._where[:])
+
+    def rollback(self, token: Any) -> None:
+        """Forget all constraints and variables added since the mark (marks nest and can be used again)."""
+        self.n, self.empty, self.made, rows, basic, cols, where = token
+        self._rows, self._basic, self._cols, self._where = rows[:], basic[:], cols[:], where[:]
+
+    def _hold(self, new: list[int] | None) -> None:
+        """Add that a form of the columns is `>= 0`; None where the tableau is empty, which counts it only."""
         self.made += 1
-        if self.empty:
+        if new is None:
             return
-        new = self._express(row)
         self._rows.append(new)
         self._basic.append(-self.made)
         try:
@@ -83,12 +99,11 @@ class Tableau:
             del self._rows[-1], self._basic[-1]
             raise
 
-    def add_eq(self, row: Sequence[int]) -> None:
-        """Add `row = 0`; exact over the rationals. One dimension of the tableau goes with it."""
+    def _hold_zero(self, new: list[int] | None) -> None:
+        """Add that a form of the columns is 0; see `_hold`."""
         self.made += 1
-        if self.empty:
+        if new is None:
             return
-        new = self._express(row)
         if new[1] > 0:
             new = [new[0]] + [-c for c in new[1:]]
         rows, r = self._rows, len(self._rows)
@@ -109,15 +124,6 @@ class Tableau:
             raise
         self._strike(self._cols.index(-self.made))
 
-    def mark(self) -> Any:
-        """A token for `rollback`; O(rows)."""
-        return (self.n, self.empty, self.made, self._rows[:], self._basic[:], self._cols[:], self._where[:])
-
-    def rollback(self, token: Any) -> None:
-        """Forget all constraints and variables added since the mark (marks nest and can be used again)."""
-        self.n, self.empty, self.made, rows, basic, cols, where = token
-        self._rows, self._basic, self._cols, self._where = rows[:], basic[:], cols[:], where[:]
-
     # -- questions -------------------------------------------------------------------------------------------
 
     def minimum(self, row: Sequence[int]) -> tuple[int, int] | None:
@@ -132,19 +138,19 @@ class Tableau:
         """
         if self.empty:
             raise ValueError("an empty polyhedron has no optimum")
-        bounded, top = self._optimise(row, None)
+        bounded, top = self._optimise(self._express(row), None)
         g = gcd(top[0], top[1])
         return (top[1] // g, top[0] // g) if bounded else None
 
     def implies(self, row: Sequence[int]) -> bool:
         """Whether `row >= 0` at every rational point; stops at the first vertex that says no."""
-        return self.empty or self._optimise([-c for c in row], 1)[0]
+        return self.empty or self._optimise(self._express([-c for c in row]), 1)[0]
 
     def reaches(self, row: Sequence[int]) -> bool:
         """Whether `row >= 0` at some rational point; stops at the first vertex that says so."""
         if self.empty:
             return False
-        bounded, top = self._optimise(row, 1)
+        bounded, top = self._optimise(self._express(row), 1)
         return not bounded or top[1] >= 0
 
     def sample(self) -> tuple[tuple[int, int], ...]:
@@ -155,10 +161,10 @@ class Tableau:
 
     # -- the machine -----------------------------------------------------------------------------------------
 
-    def _optimise(self, row: Sequence[int], stop: int | None) -> tuple[bool, list[int]]:
-        """Climb a passing objective; (whether it stopped at its maximum, its last row)."""
+    def _optimise(self, form: list[int], stop: int | None) -> tuple[bool, list[int]]:
+        """Climb a passing objective, a form of the columns; (whether it stopped at its maximum, its last row)."""
         spend(1 + len(self._rows) * len(self._cols) // 1024)
-        self._rows.append(self._express(row))
+        self._rows.append(form)
         self._basic.append(_OBJECTIVE)
         top: list[int] = []
         try:
@@ -170,18 +176,21 @@ class Tableau:
 
     def _express(self, row: Sequence[int]) -> list[int]:
         """The form `row` of the variables as a form of the columns."""
+        return self._combined(row[0], [(w, c) for w, c in zip(self._where, row[1:], strict=True) if c])
+
+    def _combined(self, const: int, terms: Iterable[tuple[int, int]]) -> list[int]:
+        """A constant and multiples of variables, which are given by where they are, as a form of the columns."""
         rows, used, den = self._rows, [], 1
         out = [0] * len(self._cols)
-        out[0], out[1] = 1, row[0]
-        for w, c in zip(self._where, row[1:], strict=True):
-            if c:
-                if w < 0:
-                    out[-w] = c
-                else:
-                    other = rows[w]
-                    used.append((c, other))
-                    if other[0] != 1:
-                        den = lcm(den, other[0])
+        out[0], out[1] = 1, const
+        for w, c in terms:
+            if w < 0:
+                out[-w] = c
+            else:
+                other = rows[w]
+                used.append((c, other))
+                if other[0] != 1:
+                    den = lcm(den, other[0])
         if not used:
             return out
         if den != 1:

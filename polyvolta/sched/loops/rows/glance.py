@@ -128,12 +128,13 @@ class Glance:
     low, high : constant bounds of columns.
     """
 
-    __slots__ = ("_new", "_several", "columns", "high", "ineqs", "low", "mods", "residues")
+    __slots__ = ("_floored", "_new", "_several", "columns", "high", "ineqs", "low", "mods", "residues")
 
     def __init__(self, columns: Columns, parent: Glance | None = None, new: System | None = None) -> None:
         self.columns = columns
         self._new: list[tuple[Key, int]] = []
         self._several: list[tuple[Key, int]] | None = None
+        self._floored = parent is not None and parent._floored  # whether a row speaks of a floor
         self.ineqs: dict[Key, int] = parent.ineqs.copy() if parent else {}
         self.mods = parent.mods[:] if parent else []
         self.residues = parent.residues.copy() if parent else {}
@@ -174,6 +175,7 @@ class Glance:
             return
         self.ineqs[key] = const
         self._new.append((key, const))
+        self._floored |= bool(key) and key[-1][0] >= FLOOR
         if len(key) == 1:
             ((c, v),) = key
             if v > 0:
@@ -205,8 +207,11 @@ class Glance:
         return gcd(g, *[v for _, v in left]), shift
 
     def plainly(self, rows: Sequence[tuple[Key, int]], key: Key) -> float | None:
-        """`greatest` where it takes no linear program; None elsewhere."""
-        if self.columns.floors:
+        """`greatest` where it takes no linear program; None elsewhere.
+
+        Floors that no row speaks of say nothing of other columns: they have a value at each of theirs.
+        """
+        if self.columns.floors and (self._floored or (key and key[-1][0] >= FLOOR)):
             return None
         if self._several is None:
             self._several = [row for row in self.ineqs.items() if len(row[0]) != 1]

@@ -225,6 +225,9 @@ class Known(Glance):
             if at._implied.get(key, inf) <= const:
                 return True
             at = at._parent
+        plain = self.plainly((), negated(key)) if self._tab is None else None
+        if plain is not None:
+            return plain < const + 1
         self._know_floors(key)
         tab = self._loaded()
         most, made = self._denied.get(key, (const - 1, 0))

@@ -49,7 +49,13 @@ def plus(a: int, left: Key, b: int, right: Key) -> Key:
     >>> plus(1, ((1, 2), (3, 1)), 2, ((2, 5), (3, -1)))
     ((1, 2), (2, 10), (3, -1))
     """
-    out = dict(left) if a == 1 else {c: a * v for c, v in left}
+    if a != 1:
+        left = tuple([(c, a * v) for c, v in left])
+    if not right or not b:
+        return left
+    if not left or left[-1][0] < right[0][0]:  # as of most rows: they have no column in common
+        return left + (right if b == 1 else tuple([(c, b * v) for c, v in right]))
+    out = dict(left)
     for c, v in right:
         total = out.get(c, 0) + b * v
         if total:

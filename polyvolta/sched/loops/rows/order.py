@@ -20,23 +20,43 @@ First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members,
 
 
 class Compared:
-    """Lanes that are compared in pairs from member k of a band on: shadows that say the same are compared once.
+    """Lanes that are compared in pairs from member k of a band on: those whose shadows are the same are compared once.
 
     Parameters
     ----------
     columns : of the members, 0 for those at which all have one value.
     """
 
-    __slots__ = ("_found", "_kept_apart", "_rows", "columns", "first", "k", "known")
+    __slots__ = ("_decided", "_found", "_kept_apart", "_kinds", "_rows", "_shadows", "columns", "first", "k", "known")
 
     def __init__(self, known: Known, k: int, columns: Sequence[int], first: First | None) -> None:
         self.known, self.k, self.columns, self.first = known, k, columns, first
         self._rows: dict[tuple[int, int], tuple[tuple[Key, int], ...]] = {}  # by identity of shadows, which lanes keep
         self._found: dict[tuple[tuple, int], float | Fraction | None] = {}
         self._kept_apart: dict[tuple, bool] = {}
+        self._shadows: dict[tuple, int] = {}  # numbers of what all shadows of a lane say
+        self._kinds: dict[int, int] = {}  # by identity of lanes, which whoever compares keeps
+        self._decided: dict[tuple[int, int, int], bool | None] = {}
 
     def precedes(self, p: Lane, q: Lane) -> bool:
         """Whether no instance of p comes after one of q."""
+        what = self._kind(p), self._kind(q), p.shift - q.shift
+        if what not in self._decided:
+            self._decided[what] = self._by_values(p, q)
+        found = self._decided[what]
+        return (self.first is not None and self.first(p, q)) if found is None else found
+
+    def _kind(self, lane: Lane) -> int:
+        """A number that lanes share whose shadows from member k on say the same, row for row."""
+        found = self._kinds.get(id(lane))
+        if found is None:
+            each = lane.shadows[self.k :]
+            said = tuple([(tuple(s.ineqs.items()), tuple(s.eqs), tuple(s.mods)) for s in each])
+            found = self._kinds[id(lane)] = self._shadows.setdefault(said, len(self._shadows))
+        return found
+
+    def _by_values(self, p: Lane, q: Lane) -> bool | None:
+        """`precedes` by the values of the members; None where these are equal at last."""
         for at in range(self.k, len(self.columns)):
             col = self.columns[at]
             if not col:
@@ -58,7 +78,7 @@ class Compared:
                 return False
             if at == self.k and p.shift != q.shift:  # shifts are less than the step of both columns
                 return p.shift < q.shift
-        return self.first is not None and self.first(p, q)
+        return None
 
     def _never(self, key: tuple, a: System, b: System) -> bool:
         """Whether no integer value of a's column is beyond one of b's; `key` says both but for their congruences."""

@@ -33,30 +33,40 @@ class Sparse(Tableau):
 
     def copy(self) -> Sparse:
         """A tableau that starts as this one is: rows are never modified, so they are shared."""
-        out = Sparse()
-        out.rollback(self.mark())
+        out = Sparse.__new__(Sparse)
+        out.n, out.empty, out.made, out._rows, out._basic, out._cols, out._where = self.mark()
         out.place = self.place.copy()
         return out
 
     def row(self, key: Key, const: int) -> list[int]:
         """The row `key . x + const` as the tableau's questions take it."""
+        self._place(key)
+        row = [const] + [0] * self.n
+        for c, v in key:
+            row[self.place[c]] = v
+        return row
+
+    def _place(self, key: Key) -> None:
+        """Give each column of a row a place."""
         place = self.place
         for c, _ in key:
             if c not in place:
                 self.add_var()
                 place[c] = self.n
-        row = [const] + [0] * self.n
-        for c, v in key:
-            row[place[c]] = v
-        return row
+
+    def _form(self, key: Key, const: int, factor: int = 1) -> list[int]:
+        """A constant plus a multiple of `key . x` as a form of the tableau's columns: `_express`, but sparse."""
+        self._place(key)
+        where, place = self._where, self.place
+        return self._combined(const, [(where[place[c] - 1], factor * v) for c, v in key])
 
     def ge(self, key: Key, const: int) -> None:
         """Add `key . x + const >= 0`."""
-        self.add_ineq(self.row(key, const))
+        self._hold(None if self.empty else self._form(key, const))
 
     def eq(self, key: Key, const: int) -> None:
         """Add `key . x + const = 0`: the tableau has a dimension less."""
-        self.add_eq(self.row(key, const))
+        self._hold_zero(None if self.empty else self._form(key, const))
 
     def with_rows(self, rows: Iterable[tuple[Key, int]], eqs: Iterable[tuple[Key, int]] = ()) -> Sparse:
         """A copy where some equalities hold, too, and then some rows `>= 0`."""
@@ -69,7 +79,7 @@ class Sparse(Tableau):
 
     def always(self, key: Key, const: int) -> bool:
         """Whether an integer row is never negative."""
-        return self.implies(self.row(tuple([(c, v * ALMOST) for c, v in key]), const * ALMOST + ALMOST - 1))
+        return self.empty or self._optimise(self._form(key, 1 - ALMOST - const * ALMOST, -ALMOST), 1)[0]
 
 
 def tightened(key: Key, const: int) -> tuple[Key, int]:
