@@ -44,13 +44,13 @@ class Writer:
         self.extents: dict[str, Aff] = {}  # of names that members are mapped to
         self.doubled = 0  # loops above whose two values are written out
         self.seen: Ranges = {}  # of loop variables, over all loops of that name
-        self.spare = left() / 3  # steps for searches without which there are loops, too
+        self.spare = left() * 2 / 5  # steps for searches without which there are loops, too
         self.strides: dict[str, tuple[int, int]] = {}  # loops above: residue + step * integer
 
     def searched(self, otherwise: T, f: Callable[..., T], known: Known, *args: object) -> T:
         """What a search finds that makes loops better, `f(known, *args)`; `otherwise` where it takes too many steps.
 
-        All of them together have a third of the steps of a scan, so that they hardly make it fail. One has a part of
+        All of them together have two fifths of the steps of a scan, so that they hardly make it fail. One has a part of
         those left: it may find nothing, and loops that come later may need them more.
         """
         before = left()

@@ -42,7 +42,7 @@ from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
 from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers, few_copies
 from polyvolta.sched.loops.spans.pairs import both_values
 from polyvolta.sched.loops.spans.steady import steady
-from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, terse, width
+from polyvolta.sched.loops.spans.telling import PIECES, disjoint, hull, telling, terse, width
 from polyvolta.sched.loops.spans.unordered import around_one
 
 MANY = 32  # shadows of which no union is made
@@ -75,7 +75,7 @@ def parted(
     if len(classes(group.lanes, k, col)) < 2:
         return [group]
     shadows = _shadows(known, group.lanes, k, col)
-    several = beside_numbers(known, group.lanes, shadows, k, col) if outermost else []
+    several = beside_numbers(known, group.lanes, shadows, k, col) if outermost and len(shadows) <= PIECES else []
     numbered = len(several) == 1 or (bool(several) and len(shadows) > MANY)
     if len(shadows) < 2 or len(several if numbered else shadows) > MANY:
         return [group]

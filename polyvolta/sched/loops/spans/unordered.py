@@ -20,20 +20,30 @@ from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.spans.telling import disjoint, telling, width
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
 
 LOOPS = 3, 6  # beyond which one is better: with others inside, without
 SHADOWS = 4  # the same
 SHORT = 8  # values that are not worth a loop
+STEPS = 1000  # of a search for cells, which finds none in most loops
 
 
 def around_one(known: Known, shadows: Sequence[System], col: int, innermost: bool) -> list[System] | None:
     """The values of one shadow, then of each other one those that are left, where no row bounds all on some side.
 
     What others have mostly comes first, or last where too little would be left. None where there are too many loops, or
-    any of them has but a few values.
+    any of them has but a few values, or they are not found in `STEPS`.
     """
     if not 1 < len(shadows) <= SHADOWS:
         return None
+    try:
+        return bounded(STEPS, _around_one, known, shadows, col, innermost)
+    except BudgetExceeded:
+        return None
+
+
+def _around_one(known: Known, shadows: Sequence[System], col: int, innermost: bool) -> list[System] | None:
     b = bounds(known, shadows, col)
     if b is None or not (b.lows or b.highs):
         return None
