@@ -81,7 +81,7 @@ def gist(self: R, context: R) -> R:
     return a._of(a.param_names, parts)
 
 
-def _length(relation: R) -> int:
+def _length(relation: Relation) -> int:
     """How many constraints a relation has."""
     return sum(len(c.eqs) + len(c.ineqs) for _, cs in relation.parts for c in cs)
 
