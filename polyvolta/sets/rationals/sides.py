@@ -211,8 +211,13 @@ def apply_range(self: RationalMap, other: RationalMap) -> RationalMap:
     >>> print(half.apply_range(RationalMap("{ rat: [j] -> T[k] : j < k }")))
     { rat: [i] -> T[k] : 2*k > i }
     """
-    a, b = self._aligned(_need(other, True, "a composition"))
-    _match([s.out for s, _ in a.parts], [s.source for s, _ in b.parts], "a composition", f"{self}\n{other}")
+    return _applied(self, other, "a composition")
+
+
+def _applied(self: R, other: RationalMap, what: str) -> R:
+    """The images of a set's points, or of a relation's outputs; `what` it is for those who read an error."""
+    a, b = self._aligned(_need(other, True, what))
+    _match([s.out for s, _ in a.parts], [s.source for s, _ in b.parts], what, f"{self}\n{other}")
     parts = list(_composed(a, b))
     return a._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
 
@@ -256,10 +261,7 @@ def apply(self: RationalSet, relation: RationalMap) -> RationalSet:
     >>> print(RationalSet("{ rat: [i] : 0 < i < 1 }").apply(RationalMap("{ rat: [i] -> [3i] }")))
     { rat: [i0] : 0 < i0 < 3 }
     """
-    a, b = self._aligned(_need(relation, True, "an image"))
-    _match([s.out for s, _ in a.parts], [s.source for s, _ in b.parts], "an image", f"{self}\n{relation}")
-    parts = list(_composed(a, b))
-    return a._of(a.param_names, [p for p in parts if p[1]] or parts[:1])
+    return _applied(self, relation, "an image")
 
 
 def deltas(self: RationalMap) -> RationalSet:
