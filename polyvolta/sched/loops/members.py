@@ -25,12 +25,12 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
-from polyvolta.sched.loops.spans.cases import by_presence, by_strides, by_tests, by_turns
+from polyvolta.sched.loops.spans.cases import by_presence, by_sizes, by_strides, by_tests, by_turns
 from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.few import apart, beside_few
 from polyvolta.sched.loops.spans.turns import cut_below, runs_before, runs_first
-from polyvolta.sched.loops.spans.unions import by_sizes, parted
+from polyvolta.sched.loops.spans.unions import Place, parted
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import Path
 from polyvolta.sets import var
@@ -95,10 +95,11 @@ class BandLoops(Around):
         """A group as several that have no holes, if these are found in few steps."""
         if len(classes(group.lanes, k, self.columns[k])) < 2:
             return [group]
-        places = k, self.columns
         inside = self.typed("separate", k + 1, group.lanes)
-        more = once, last, inside, inside or (self.child is not None and cut_below(self.child))
-        return self.writer.searched([group], lambda kn: parted(kn, group, *places, self.first(kn), *more), known)
+        place = Place(once, last, inside, inside or (self.child is not None and cut_below(self.child)))
+        return self.writer.searched(
+            [group], lambda kn: parted(kn, group, k, self.columns, self.first(kn), place), known
+        )
 
     def tested_apart(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several, if filters below tell few of its values from many, and that is found in few steps."""

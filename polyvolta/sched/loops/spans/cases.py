@@ -7,6 +7,7 @@
     where the second member is atomic              else one loop with both: none that runs from 4 to N
     S[i] -> [i, i mod 2], T[j] -> [0, j], in bands     if (c0 == 0) a loop of both; else S
     S[k] -> [i, k] for k < i = 5, T[k] -> [i, k]   if (c0 == 5) a loop of both; else one of T, as innermost ones
+    S[i] -> [8i], T[i] -> [i] for n < 3            where n is 3 or more a loop of S in steps of 8; else one of both
     S[i] -> [i mod 4] at the tile 5, T[i] -> [i mod 4]     if (c0 == 5) a loop of both, written out; else one of T: no
     unrolled inside, of all tiles c0                       test of c0 at each iteration
 
@@ -31,11 +32,11 @@ from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import cells, groups
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane
-from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient
+from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.holes import long
-from polyvolta.sched.loops.spans.unions import dense
+from polyvolta.sched.loops.spans.shadows import dense, valued
 
 CASES = 6  # cases beyond which there is one loop
 TOLD = 9  # the same, of what is written out inside
@@ -98,6 +99,43 @@ def _settled(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
     loops = [(j, col) for j, col in enumerate(columns) if j >= k and col]
     valued = all(grid(known, lane.shadows[j], col)[0] == 0 for lane in lanes for j, col in loops)
     return valued and not known.columns.of_sizes(key)
+
+
+def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]) -> list[System] | None:
+    """Small sizes, and all others, if these leave no loop at all, or one in wider steps, here or inside; else None.
+
+    Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
+    all do, sizes are few: those at which several have none are told from the others, whatever loop these have; wider
+    steps are those that integers leave there and not elsewhere. Where sizes are known to be small already, none are
+    few beside the others: those at which one of the lanes has none are told from them, too.
+    """
+    col = columns[k]
+    each = [lane.around(k, col, known) for lane in lanes]
+    small = [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
+    rows = dict.fromkeys(row for some in small for row in some)
+    already = any(seldom(known, *row) for row in known.ineqs.items())
+    for key, const in rows:
+        left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
+        if not left or len(left) == len(lanes):
+            continue
+        few, others = System(), System()
+        few.ge(key, const)
+        others.ge(negated(key), -const - 1)
+        one = already or all(valued(lane.shadows[k], col) for lane in left)
+        inner, than = [(j, c) for j, c in enumerate(columns) if j >= k and c], lanes
+        if all(small):
+            one = len(left) + 1 < len(lanes)
+            there = known.given(others)
+            left, than = [lane.restrict(others, k).flatter(k, columns, there) for lane in left], left
+        if one or any(_wider(known, left, than, j, c) for j, c in inner):
+            return [few, others]
+    return None
+
+
+def _wider(known: Known, some: Sequence[Lane], lanes: Sequence[Lane], k: int, col: int) -> bool:
+    """Whether some of the lanes have wider steps in loop k than all of them."""
+    grids = [grid(known, lane.shadows[k], col) for lane in (*some, *lanes)]
+    return common_stride(known, grids[: len(some)])[0] > common_stride(known, grids)[0]
 
 
 def by_presence(known: Known, group: Group, k: int, col: int) -> list[System]:

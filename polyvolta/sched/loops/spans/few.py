@@ -1,8 +1,9 @@
-"""Few values of a loop apart from many, where loops inside are cut for the few, or filters below tell these apart.
+"""Few values of a loop apart from many: loops inside are cut for them, filters tell them apart, or they have no stride.
 
     S[i] -> [i, i/2], T[j] -> [2, j] for 0 <= j < N, the second member separate     to 1, at 2, and from 3 on
     S[i] -> [i] for -2 <= i < N, and filters below for 0 <= i <= 1 and all others   to 1, and from 2 on
     S[i] -> [i, i/2] for -1 <= i <= 2, T[j] -> [2, j], the second member separate   to 1, and at 2
+    S[i] -> [8i], T[] -> [P]                        before P, at P and after P: a loop of step 1 would ask at each value
     S[k, i] -> [k, i], T[k] -> [k, k] inside a loop over k, a band below separate   to k - 1, at k, and from k + 1 on
 
 A separate loop has cells by which statements have values in it, and what they say of loops outside is decided there,
@@ -13,19 +14,24 @@ a test of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds, longest
 from polyvolta.sched.loops.rows.known import Known, difference
-from polyvolta.sched.loops.rows.lanes import Group
+from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import ends
+from polyvolta.sched.loops.rows.strides import common_stride, grid
+from polyvolta.sched.loops.spans.holes import ONCE, joined
+from polyvolta.sched.loops.spans.shadows import shadows_of
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
 
 FEW = 2  # values in a row that have a loop of their own inside other loops, where loops inside are cut for them
 BESIDE = 4  # values of others beside these, beyond which that is worth it
 SOME = 6  # shadows of which this is asked
+PLACES = 2  # places around which loops are cut for their stride
+SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
 MANY = 8  # steps of a loop from which on those beside a few are worth loops of their own
 
 
@@ -81,6 +87,35 @@ def between_numbers(shadows: Sequence[System], col: int) -> list[System] | None:
         cell.ge(((col, -1),), high - 1)
         out.append(cell)
     return out
+
+
+def around_places(known: Known, lanes: Sequence[Lane], k: int, col: int, once: bool) -> list[System] | None:
+    """Few values in a row, and what is before, between and after them, if loops there have a stride that they lack.
+
+    None where no stride is lost, or there are more than a few such places; where loops around as many as eight are
+    short, of what is not short as a whole.
+    """
+    grids = [grid(known, lane.shadows[k], col) for lane in lanes]
+    if all(step < 2 for step, _ in grids):
+        return None
+    for most in SHORT:
+        brief = [width(known, lane.shadows[k], col, most) for lane in lanes]
+        steps = [g for g, short in zip(grids, brief, strict=True) if not short]
+        step = common_stride(known, steps)[0] if steps else 1
+        if step > 1:
+            break
+    else:
+        return None
+    placed = [short and common_stride(known, [*steps, g])[0] != step for g, short in zip(grids, brief, strict=True)]
+    places = joined(known, shadows_of(known, [*compress(lanes, placed)], k, col), col, once)
+    if not 0 < len(places) <= PLACES:
+        return None
+    rest = [lane for lane, alone in zip(lanes, placed, strict=True) if not alone]
+    here = disjoint(known, places) or places
+    cells = disjoint(known, [*here, *joined(known, shadows_of(known, rest, k, col), col, once)]) or here
+    brief = all(width(known, s, col, SHORT[1]) for s in here)
+    few = not brief and all(width(known, s, col, ONCE) for s in cells[len(here) :])
+    return None if few else cells
 
 
 def apart(known: Known, group: Group, k: int, cells: Sequence[System]) -> list[Group]:

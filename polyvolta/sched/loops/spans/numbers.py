@@ -1,9 +1,20 @@
-"""Single values at numbers beside loops that sizes end.
+"""Single values at numbers: beside loops that sizes end, or two, which are no loop.
 
     S[i] -> [i] for 0 <= i < N, T[] -> [0], U[] -> [4]     T; S to 3; U; S from 4 on
+    S[i] -> [i] for 0 <= i <= 1, T[] -> [1]                S(0); T; S(1)
 
 A loop from the least to the greatest of all would ask at each value of S whose it is, and run from N to 4 to find U
 there, at small sizes. Each cut costs one test of a loop, and a loop inside the code of one more.
+
+    for (c0 = 0; c0 < 2; c0++) {          for (c1 = 0; c1 < n; c1++) S(0, c1);
+      if (c0 == 1) T();             ->    T();
+      for (c1 = 0; c1 < n; c1++)          for (c1 = 0; c1 < n; c1++) S(1, c1);
+        S(c0, c1);
+    }
+
+What runs at both of two numbers is written twice, and with the number in place of the variable: there is no test of it,
+and what a statement needs of sizes at one of them, as of n >= 5 - 3*c0, is asked once. Loops inside stay as they are,
+for code that doubles at each level is soon too much.
 """
 
 from __future__ import annotations
@@ -78,3 +89,19 @@ def _between(known: Known, lanes: Sequence[Lane], k: int, col: int, low: int | N
         cell.ge(((col, -1),), high - 1)
     inside = [lane.restrict(cell, k) for lane in lanes]
     return [lane for lane in inside if not (lane.empty or known.excludes(lane.shadows[k]))]
+
+
+def both_values(shadows: Sequence[System], col: int) -> list[System] | None:
+    """The two values, a number and the next one, of shadows that do not all have both; None where there are others.
+
+    It is for an outermost loop alone.
+    """
+    found = [ends(s, col) for s in shadows]
+    numbers = {end for both in found for end in both}
+    low = min((n for n in numbers if n is not None), default=0)
+    if numbers != {low, low + 1} or all(both == (low, low + 1) for both in found):
+        return None
+    out = [System(), System()]
+    for n, cell in enumerate(out, low):
+        cell.eq(((col, 1),), -n)
+    return out

@@ -12,7 +12,7 @@
     S1[i] -> [i] for n < 3, S2[] -> [-1], S3[] -> [1]      S2, then S3, where n is 3 or more: no loop finds them
     S1[i] -> [i, i/2], S2[] -> [2, 7], the second separate      to 1, at 2, and from 3 on, where S1 is not told apart
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]      what S1 has between them alone, in a loop of its own
-    S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`pairs`)
+    S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`numbers`)
     S1[i] -> [i] for i < n, S2[i] -> [i] for i < m      a loop of S1 that asks for S2, and S2 from n on (`unordered`)
     S1[i] -> [i] for 0 <= i < n, S2[] -> [4]            S1 to 3, S2, S1 from 4 on, outermost (`numbers`)
 
@@ -23,363 +23,288 @@ piece is a loop of its own if the order allows. isl's generator does the same wi
 Verdoolaege and Cohen, TOPLAS 37, 2015, section 4). A loop that runs once may find nothing more often, but at small
 sizes alone, and only if it has many iterations at others: of S[i] -> [i] for 2i <= 2 - n and T[] -> [0] all but the
 last would find nothing from some n on.
+
+A loop is cut by the first of `RULES` that has an answer. What that leaves in one loop is cut again at small sizes, and
+around few values in a row (`Shared.finer`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import compress, product
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.groups import groups, in_order
-from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
-from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
-from polyvolta.sched.loops.rows.order import Compared, First, ends
-from polyvolta.sched.loops.rows.strides import common_stride, grid
-from polyvolta.sched.loops.spans.few import around_few, beside_few, between_numbers
+from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.rows.order import First
+from polyvolta.sched.loops.spans.alone import SOME, alone, at_end, mixed, of_one
+from polyvolta.sched.loops.spans.cases import by_sizes
+from polyvolta.sched.loops.spans.few import around_few, around_places, beside_few, between_numbers
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
-from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers, few_copies
-from polyvolta.sched.loops.spans.pairs import both_values
+from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers, both_values, few_copies
+from polyvolta.sched.loops.spans.shadows import MANY, shadows_of, span, valued, within
 from polyvolta.sched.loops.spans.steady import steady
-from polyvolta.sched.loops.spans.telling import PIECES, disjoint, hull, telling, terse, width
+from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
 from polyvolta.sched.loops.spans.unordered import around_one
 
-MANY = 32  # shadows of which no union is made
-PLACES = 2  # places around which loops are cut for their stride
-SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
-SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
+
+Items = list[list[Lane]]  # what is to be a loop, each
 
 
-def parted(
-    known: Known,
-    group: Group,
-    k: int,
-    columns: Sequence[int],
-    first: First | None,
-    outermost: bool = False,
-    innermost: bool = False,
-    inside: bool = False,
-    below: bool = False,
-) -> list[Group]:
-    """A group as several that have no holes, in order; as it is where it has none or there is no order.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a loop stands.
 
     Parameters
     ----------
-    outermost, innermost : whether a loop runs once, and whether there is none in it.
+    outermost, innermost : whether it runs once, and whether there is no loop in it.
     inside : whether loops in it are cut where any of the others has values.
     below : the same of loops in it that are of bands below, too.
     """
-    col = columns[k]
-    if len(classes(group.lanes, k, col)) < 2:
+
+    outermost: bool = False
+    innermost: bool = False
+    inside: bool = False
+    below: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A loop that several statements share, as `RULES` look at it.
+
+    Parameters
+    ----------
+    known, lanes, k, columns, first : as of `parted`.
+    place : where it stands.
+    shadows : what its lanes say of its column and of what is outside.
+    several : of an outermost one, those beside which all others are numbers; none where there is none.
+    numbered : whether the others are cut out: there is one beside them, or they are too many.
+    once : whether it is a long one that runs once, in which a few more iterations may find nothing.
+    """
+
+    known: Known
+    lanes: Sequence[Lane]
+    k: int
+    columns: Sequence[int]
+    first: First | None
+    place: Place
+    shadows: Sequence[System]
+    several: Sequence[System]
+    numbered: bool
+    once: bool
+
+    @staticmethod
+    def of(
+        known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None, place: Place
+    ) -> Shared | None:
+        """A loop over lanes; None where all say the same, or they say too much."""
+        col = columns[k]
+        if len(classes(lanes, k, col)) < 2:
+            return None
+        shadows, several = shadows_of(known, lanes, k, col), []
+        if place.outermost and len(shadows) <= PIECES:
+            several = beside_numbers(known, lanes, shadows, k, col)
+        numbered = len(several) == 1 or (bool(several) and len(shadows) > MANY)
+        if len(shadows) < 2 or len(several if numbered else shadows) > MANY:
+            return None
+        once = place.outermost and not numbered and long(known, shadows, col)
+        return Shared(known, lanes, k, columns, first, place, shadows, several, numbered, once)
+
+    @property
+    def col(self) -> int:
+        """The column of the loop."""
+        return self.columns[self.k]
+
+    @property
+    def cut_at_numbers(self) -> bool:
+        """Whether the one shadow that is no number is cut at all of these."""
+        return len(self.several) == 1 and few_copies(self.lanes, self.k, self.col, self.place.innermost)
+
+    def within(self, cells: Sequence[System] | None) -> Items | None:
+        """What of the lanes is in each of some cells; None for None."""
+        return None if cells is None else within(self.known, self.lanes, cells, self.k, self.col)
+
+    def in_order(self, items: Items) -> Items:
+        """Items in order, those together that must share a loop."""
+        return in_order(self.known, items, self.k, self.columns, self.first)
+
+    def sized(self, lanes: list[Lane]) -> Items:
+        """Lanes of one loop as those of two, at small sizes and at all others, where these are better off without."""
+        sizes = by_sizes(self.known, lanes, self.k, self.columns)
+        return [lanes] if sizes is None else within(self.known, lanes, sizes, self.k, self.col)
+
+    def finer(self, lanes: list[Lane]) -> Items:
+        """Lanes of one loop, around few values in a row: here these may be few that are many elsewhere.
+
+        Where they are all between numbers, and loops `inside` are cut, wherever any of them begins or ends.
+        """
+        if len(lanes) < 2:
+            return [lanes]
+        cells = around_places(self.known, lanes, self.k, self.col, self.once)
+        if cells is None and self.place.inside:
+            cells = between_numbers([lane.shadows[self.k] for lane in lanes], self.col)
+        found = self.in_order(within(self.known, lanes, cells or (), self.k, self.col))
+        return found if len(found) > 1 else [lanes]
+
+    def turns(self, lanes: list[Lane]) -> list[Group]:
+        """The groups of lanes of one loop: in an outermost one that numbers bound all take turns once more."""
+        if self.place.outermost and len(lanes) > 1 and all(span(lane.shadows[self.k], self.col) == 0 for lane in lanes):
+            return groups(self.known, lanes, self.k, self.columns, "default", self.first) or [Group(lanes)]
+        return [Group(lanes)]
+
+
+def parted(
+    known: Known, group: Group, k: int, columns: Sequence[int], first: First | None, place: Place
+) -> list[Group]:
+    """A group as several that have no holes, in order; as it is where it has none or there is no order."""
+    loop = Shared.of(known, group.lanes, k, columns, first, place)
+    if loop is None:
         return [group]
-    shadows = _shadows(known, group.lanes, k, col)
-    several = beside_numbers(known, group.lanes, shadows, k, col) if outermost and len(shadows) <= PIECES else []
-    numbered = len(several) == 1 or (bool(several) and len(shadows) > MANY)
-    if len(shadows) < 2 or len(several if numbered else shadows) > MANY:
-        return [group]
-    once = outermost and not numbered and long(known, shadows, col)
-    cells = _around_places(known, group, k, col, once) if len(shadows) <= MANY else None
-    items: list[list[Lane]] = []
-    if numbered and cells is None and not innermost and len(shadows) <= SOME:
-        cells = _of_one(known, shadows, col, once, innermost) or by_sizes(known, group.lanes, k, columns)
-    if numbered and cells is None:
-        cut = len(several) == 1 and few_copies(group.lanes, k, col, innermost)
-        items = at_numbers(known, group.lanes, k, columns, first) if cut else []
-        cells = [] if items else _beside(known, shadows, several, col, cut)
-    if cells is None and innermost:
-        cells = _at_end(known, shadows, col, once)
-    if cells is None:
-        cells = _of_one(known, shadows, col, once, innermost)
-    sized = outermost
-    if cells is None and not few_holes(known, shadows, col, once):
-        union = joined(known, shadows, col, once)
-        # what many share with few is in the loop of few: there are tests in it, and no stride
-        union.sort(key=lambda s: _valued(s, col) or not width(known, s, col, ONCE))
-        cells = disjoint(known, union)
-    elif cells is None:
-        cells = _of_dense(known, group, shadows, k, columns, first, outermost, innermost, inside, below)
-        if cells is None and several:
-            cells = _beside(known, shadows, several, col, False)
-        if cells is None and innermost:
-            cells = steady(known, shadows, col, ONCE)
-        if cells is None:
-            cells = around_one(known, shadows, col, innermost)
-            sized = sized and cells is None  # not cut again at sizes below zero
-    items = items or _within(known, group.lanes, cells or (), k, col)
-    if sized and len(items) > 1:
-        items = [some for inside in items for some in _sized(known, inside, k, columns)]
-    found = in_order(known, items, k, columns, first)
+    items = next((found for rule in RULES if (found := rule(loop)) is not None), None)
+    if items is None:
+        items = _around_one(loop)  # not cut again at sizes below zero
+    elif place.outermost and len(items) > 1:
+        items = [some for lanes in items for some in loop.sized(lanes)]
+    found = loop.in_order(items)
     if len(found) < 2:
         return [group]
-    out: list[Group] = []
-    for lanes in [some for within in found for some in _finer(known, within, k, columns, first, once, inside)]:
-        alone = outermost and len(lanes) > 1 and all(_span(lane.shadows[k], col) == 0 for lane in lanes)
-        turns = groups(known, lanes, k, columns, "default", first) if alone else None
-        out += turns or [Group(lanes)]
-    return out
+    return [one for lanes in found for some in loop.finer(lanes) for one in loop.turns(some)]
 
 
-def _of_dense(
-    known: Known,
-    group: Group,
-    shadows: Sequence[System],
-    k: int,
-    columns: Sequence[int],
-    first: First | None,
-    outermost: bool,
-    innermost: bool,
-    inside: bool,
-    below: bool,
-) -> list[System] | None:
-    """Cells in which a loop without holes has fewer tests: at some sizes, of one statement alone, around few values."""
-    col = columns[k]
-    cells = by_sizes(known, group.lanes, k, columns) if outermost else None
-    if cells is None and (outermost or innermost):
-        least = OTHERS[innermost and outermost]
-        mixed = len(shadows) <= least and _mixed(known, group.lanes, k, columns, first)
-        cells = _alone(known, shadows, col, 1 if mixed else least, innermost)
-    if cells is None and outermost and inside:
-        cells = beside_few(known, shadows, col)
-    if cells is None and below and not outermost:
-        cells = around_few(known, shadows, col)
-    if cells is None and outermost:
-        cells = both_values(shadows, col)
-    return cells
+# ---- the rules: what of a loop's lanes is a loop of its own, each; None where a rule has nothing to say
 
 
-def _finer(
-    known: Known, lanes: list[Lane], k: int, columns: Sequence[int], first: First | None, once: bool, inside: bool
-) -> list[list[Lane]]:
-    """Lanes that a cut leaves in a loop, around few values in a row: here these may be few that are many elsewhere.
-
-    Where they are all between numbers, and loops `inside` are cut, wherever any of them begins or ends.
-    """
-    cells = _around_places(known, Group(lanes), k, columns[k], once) if len(lanes) > 1 else None
-    if cells is None and inside and len(lanes) > 1:
-        cells = between_numbers([lane.shadows[k] for lane in lanes], columns[k])
-    found = in_order(known, _within(known, lanes, cells or (), k, columns[k]), k, columns, first)
-    return found if len(found) > 1 else [lanes]
-
-
-def _within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int, col: int) -> list[list[Lane]]:
-    """Lanes within each of some cells, those that may have values there."""
-    out: list[list[Lane]] = []
-    for cell in cells:
-        fewer = terse(known, cell, col)
-        inside = [lane.restrict(fewer, k) for lane in lanes]
-        inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
-        if inside:
-            out.append(inside)
-    return out
-
-
-def _beside(
-    known: Known, shadows: Sequence[System], several: Sequence[System], col: int, cut: bool
-) -> list[System] | None:
-    """What several of some shadows have, and the numbers of the others where these do not have them; or these, `cut`
-    out of several, where they are.
-    """
-    numbers = [s for s in shadows if s not in several]
-    return disjoint(known, [*numbers, *several] if cut else [*joined(known, several, col, False), *numbers])
-
-
-def _shadows(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System]:
-    """What lanes say of a column and of what is outside, rounded to their strides; those of one value last.
-
-    That there is a value at all is said, too.
-    """
-    found: dict[tuple, System] = {}
-    for lane in lanes:
-        s, stepping = System(), System()
-        stepping.mods = lane.shadows[k].mods
-        beside = known.given(stepping)
-        s.eqs = [row for row in lane.shadows[k].eqs if not known.implies_zero(*row)]
-        for row in lane.shadows[k].ineqs.items():
-            s.ge(*beside.tight(*row))
-        for row in s.without((col,), known.low, known.high).ineqs.items():
-            s.ge(*known.tight(*row))
-        s.ineqs = {key: const for key, const in s.ineqs.items() if not known.implies(key, const)}
-        found.setdefault((frozenset(s.eqs), frozenset(s.ineqs.items())), s)
-    return sorted(found.values(), key=lambda s: _valued(s, col))
-
-
-def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]) -> list[System] | None:
-    """Small sizes, and all others, if these leave no loop at all, or one in wider steps, here or inside; else None.
-
-    Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
-    all do, sizes are few: those at which several have none are told from the others, whatever loop these have; wider
-    steps are those that integers leave there and not elsewhere. Where sizes are known to be small already, none are
-    few beside the others: those at which one of the lanes has none are told from them, too.
-    """
-    col = columns[k]
-    each = [lane.around(k, col, known) for lane in lanes]
-    small = [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
-    rows = dict.fromkeys(row for some in small for row in some)
-    already = any(seldom(known, *row) for row in known.ineqs.items())
-    for key, const in rows:
-        left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
-        if not left or len(left) == len(lanes):
-            continue
-        few, others = System(), System()
-        few.ge(key, const)
-        others.ge(negated(key), -const - 1)
-        one = already or all(_valued(lane.shadows[k], col) for lane in left)
-        inner, than = [(j, c) for j, c in enumerate(columns) if j >= k and c], lanes
-        if all(small):
-            one = len(left) + 1 < len(lanes)
-            there = known.given(others)
-            left, than = [lane.restrict(others, k).flatter(k, columns, there) for lane in left], left
-        if one or any(_wider(known, left, than, j, c) for j, c in inner):
-            return [few, others]
-    return None
-
-
-def _wider(known: Known, some: Sequence[Lane], lanes: Sequence[Lane], k: int, col: int) -> bool:
-    """Whether some of the lanes have wider steps in loop k than all of them."""
-    grids = [grid(known, lane.shadows[k], col) for lane in (*some, *lanes)]
-    return common_stride(known, grids[: len(some)])[0] > common_stride(known, grids)[0]
-
-
-def _sized(known: Known, lanes: list[Lane], k: int, columns: Sequence[int]) -> list[list[Lane]]:
-    """Lanes of one loop as those of two, at small sizes and at all others, where these are better off without."""
-    sizes = by_sizes(known, lanes, k, columns)
-    return [lanes] if sizes is None else _within(known, lanes, sizes, k, columns[k])
-
-
-def _around_places(known: Known, group: Group, k: int, col: int, once: bool) -> list[System] | None:
-    """Few values in a row, and what is before, between and after them, if loops there have a stride that they lack.
-
-    None where no stride is lost, or there are more than a few such places; where loops around as many as eight are
-    short, of what is not short as a whole.
-    """
-    grids = [grid(known, lane.shadows[k], col) for lane in group.lanes]
-    if all(step < 2 for step, _ in grids):
+def _around_places(loop: Shared) -> Items | None:
+    """Few values in a row, at which loops around them would lose their stride."""
+    if len(loop.shadows) > MANY:
         return None
-    for most in SHORT:
-        brief = [width(known, lane.shadows[k], col, most) for lane in group.lanes]
-        steps = [g for g, short in zip(grids, brief, strict=True) if not short]
-        step = common_stride(known, steps)[0] if steps else 1
-        if step > 1:
-            break
-    else:
+    return loop.within(around_places(loop.known, loop.lanes, loop.k, loop.col, loop.once))
+
+
+def _numbers_of_one(loop: Shared) -> Items | None:
+    """Where numbers stand beside one: at sizes at which it has them all, or at small ones that leave no loop."""
+    if not loop.numbered or loop.place.innermost or len(loop.shadows) > SOME:
         return None
-    apart = [short and common_stride(known, [*steps, g])[0] != step for g, short in zip(grids, brief, strict=True)]
-    places = joined(known, _shadows(known, [*compress(group.lanes, apart)], k, col), col, once)
-    if not 0 < len(places) <= PLACES:
+    found = of_one(loop.known, loop.shadows, loop.col, loop.once, False)
+    return loop.within(found or by_sizes(loop.known, loop.lanes, loop.k, loop.columns))
+
+
+def _at_numbers(loop: Shared) -> Items | None:
+    """Each number, and one beside them to the next of them: no iteration asks whose it is."""
+    if not (loop.numbered and loop.cut_at_numbers):
         return None
-    rest = [lane for lane, alone in zip(group.lanes, apart, strict=True) if not alone]
-    here = disjoint(known, places) or places
-    cells = disjoint(known, [*here, *joined(known, _shadows(known, rest, k, col), col, once)]) or here
-    brief = all(width(known, s, col, SHORT[1]) for s in here)
-    few = not brief and all(width(known, s, col, ONCE) for s in cells[len(here) :])
-    return None if few else cells
+    return at_numbers(loop.known, loop.lanes, loop.k, loop.columns, loop.first) or None
 
 
-def _of_one(known: Known, shadows: Sequence[System], col: int, once: bool, innermost: bool) -> list[System] | None:
-    """A shadow that has all values of the others at the sizes at which it has any, and what they have at other sizes.
-
-    For an innermost loop values of those outside count as sizes do, if there are but two pieces then. None where no
-    shadow does, where one has values wherever the others have, and where the rest are more than a few.
-    """
-    best: tuple[System, list[System], int] | None = None
-    for s in shadows if len(shadows) <= SOME else ():
-        rest = [left for o in shadows if o is not s for left in difference(known, o, telling(known, o, s))]
-        if not rest:
-            return None
-        if _valued(s, col) or (best is not None and len(rest) >= len(best[1])):
-            continue
-        for sizes, most in ((True, SOME), (False, 2 * innermost)):
-            if most and all(known.excludes_exactly(_places(known, s, col, sizes).add(left)) for left in rest):
-                best = s, rest, most
-                break
-    if best is None or len(best[1]) > 2 * SOME:
+def _numbers_apart(loop: Shared) -> Items | None:
+    """What others than numbers have, and these where they don't have them; where they are cut at few, these first."""
+    if not loop.numbered:
         return None
-    cells = disjoint(known, [best[0], *joined(known, best[1], col, once)])
-    return cells if cells is not None and len(cells) <= best[2] else None
+    if not loop.cut_at_numbers:
+        return _several(loop)
+    numbers = [s for s in loop.shadows if s not in loop.several]
+    return loop.within(disjoint(loop.known, [*numbers, *loop.several]))
 
 
-def _alone(known: Known, shadows: Sequence[System], col: int, least: int, innermost: bool) -> list[System] | None:
-    """The values around all but one of some shadows, and the many that this one has alone; None where none has.
+def _at_end(loop: Shared) -> Items | None:
+    """In an innermost loop the one value at which all others end, or begin: none asks whether it is there yet."""
+    if not loop.place.innermost:
+        return None
+    return loop.within(at_end(loop.known, loop.shadows, loop.col, loop.once))
 
-    Where the others are on both sides of these, the values before them and behind. None of fewer than `least` others,
-    whose tests are not worth a loop, unless these have loops inside, and several values between numbers.
+
+def _of_one(loop: Shared) -> Items | None:
+    """Sizes at which one shadow has all values of the others, and what these have at other sizes."""
+    return loop.within(of_one(loop.known, loop.shadows, loop.col, loop.once, loop.place.innermost))
+
+
+def _without_holes(loop: Shared) -> Items | None:
+    """Where a loop would run through many values that none has, loops that don't: pieces of the union.
+
+    That is so where it has no such pieces as well, or too many: then it stays one.
     """
-    for s in shadows if len(shadows) <= SOME else ():
-        others = [o for o in shadows if o is not s]
-        if len(others) < least and (innermost or not all(_span(o, col) for o in others)):
-            continue
-        around = others[0]
-        for o in others[1:]:
-            around = hull(known, around, o)
-        rest = difference(known, s, telling(known, s, around))
-        if 0 < len(rest) <= 2 and not all(width(known, left, col, ONCE) for left in rest):
-            return [around, *rest]
-        rest = [] if rest or innermost else [s]
-        for o in others:
-            rest = [part for left in rest for part in difference(known, left, telling(known, left, o))]
-        rest = [left for left in rest if not width(known, left, col, ONCE)]
-        if len(rest) == 1:
-            return [*rest, *difference(known, System(), telling(known, System(), rest[0]))]
-    return None
+    known, col, once = loop.known, loop.col, loop.once
+    if few_holes(known, loop.shadows, col, once):
+        return None
+    union = joined(known, loop.shadows, col, once)
+    # what many share with few is in the loop of few: there are tests in it, and no stride
+    union.sort(key=lambda s: valued(s, col) or not width(known, s, col, ONCE))
+    return loop.within(disjoint(known, union)) or []
 
 
-def _mixed(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None) -> bool:
-    """Whether one instance may be before one of many, or behind it, inside loop k: it has a test at each place.
+def _by_sizes(loop: Shared) -> Items | None:
+    """In an outermost loop small sizes, at which others have no loop, or have it in wider steps."""
+    return loop.within(by_sizes(loop.known, loop.lanes, loop.k, loop.columns)) if loop.place.outermost else None
 
-    Of S[i] -> [i, 2] for 0 <= i < N and U[] -> [0, N mod 4] a loop would ask before S and behind it whether i is 0.
+
+def _alone(loop: Shared) -> Items | None:
+    """The many values that one has alone, if at least two others are not tested there, or three: it is written twice.
+
+    One other is enough if it is tested before each instance and behind it.
     """
-    inside = Compared(known, k + 1, columns, first)
-    loops = [(j, col) for j, col in enumerate(columns) if j >= k and col]
-    few = [lane for lane in lanes if all(_valued(lane.shadows[j], col) for j, col in loops)]
-    many = [lane for lane in lanes if not _valued(lane.shadows[k], columns[k])]
-    return any(not (inside.precedes(a, b) or inside.precedes(b, a)) for a, b in product(few, many))
+    if not (loop.place.outermost or loop.place.innermost):
+        return None
+    least = OTHERS[loop.place.innermost and loop.place.outermost]
+    if len(loop.shadows) <= least and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first):
+        least = 1
+    return loop.within(alone(loop.known, loop.shadows, loop.col, least, loop.place.innermost))
 
 
-def _at_end(known: Known, shadows: Sequence[System], col: int, once: bool) -> list[System] | None:
-    """The one value of a shadow at which all others end, or begin, some there and some beside it; and the others.
-
-    A loop through all would ask of each statement whether it is there yet. None where there is no such value.
-    """
-    several = [s for s in shadows if not _valued(s, col)]
-    for key, const in [row for s in shadows for row in s.eqs] if len(several) > 1 else ():
-        v = coefficient(key, col)
-        if abs(v) != 1:
-            continue
-        for sign in (1, -1):  # its value is the greatest, or the least
-            towards = (key, const) if sign * v < 0 else (negated(key), -const)
-            if all(known.ensures([*s.every_ge()], *towards) for s in shadows):
-                beside = [known.ensures([*s.every_ge()], towards[0], towards[1] - 1) for s in several]
-                if any(beside) and not all(beside):
-                    there, others = System(), System()
-                    there.eq(key, const)
-                    others.ge(towards[0], towards[1] - 1)
-                    dense = few_holes(known, [s.copy().add(others) for s in several], col, once)
-                    return [there, others] if dense else None
-    return None
+def _beside_few(loop: Shared) -> Items | None:
+    """In an outermost loop values between numbers, if loops inside are cut for them."""
+    if not (loop.place.outermost and loop.place.inside):
+        return None
+    return loop.within(beside_few(loop.known, loop.shadows, loop.col))
 
 
-def _places(known: Known, s: System, col: int, sizes: bool) -> System:
-    """Where a system has values of a column: the rows of sizes alone, or of loops outside, too."""
-    out, beyond = System(), s.without((col,), known.low, known.high)
-    for key, const in beyond.every_ge():
-        if not sizes or all(c < LOOP for c, _ in key):
-            out.ge(key, const)
-    return out
+def _around_few(loop: Shared) -> Items | None:
+    """Inside other loops few values in a row, if loops inside are cut for them."""
+    if loop.place.outermost or not loop.place.below:
+        return None
+    return loop.within(around_few(loop.known, loop.shadows, loop.col))
 
 
-def _valued(s: System, col: int) -> bool:
-    return any(coefficient(key, col) for key, _ in s.eqs)
+def _both_values(loop: Shared) -> Items | None:
+    """In an outermost loop two numbers, each without a loop."""
+    return loop.within(both_values(loop.shadows, loop.col)) if loop.place.outermost else None
 
 
-def _span(s: System, col: int) -> int | None:
-    """How far two numbers are apart between which a system has a column; None where it doesn't."""
-    low, high = ends(s, col)
-    return None if low is None or high is None else high - low
+def _several(loop: Shared) -> Items | None:
+    """What several have, and the numbers of the others where these don't have them."""
+    if not loop.several:
+        return None
+    numbers = [s for s in loop.shadows if s not in loop.several]
+    return loop.within(disjoint(loop.known, [*joined(loop.known, loop.several, loop.col, False), *numbers]))
 
 
-def dense(known: Known, lanes: Sequence[Lane], k: int, col: int) -> bool:
-    """Whether a loop over lanes finds nothing but a few times in a row, as that of many counts, too."""
-    shadows = _shadows(known, lanes, k, col)
-    return not 1 < len(shadows) <= MANY or few_holes(known, shadows, col, False)
+def _steady(loop: Shared) -> Items | None:
+    """In an innermost loop what all have, untested, and what is before and behind."""
+    return loop.within(steady(loop.known, loop.shadows, loop.col, ONCE)) if loop.place.innermost else None
+
+
+def _around_one(loop: Shared) -> Items:
+    """What begins or ends in an order that no size decides: one with tests, and what others have beside it."""
+    return loop.within(around_one(loop.known, loop.shadows, loop.col, loop.place.innermost)) or []
+
+
+RULES: tuple[Callable[[Shared], Items | None], ...] = (
+    # whatever holes a loop has
+    _around_places,
+    _numbers_of_one,
+    _at_numbers,
+    _numbers_apart,
+    _at_end,
+    _of_one,
+    # it has many
+    _without_holes,
+    # it has none, and fewer tests without some of its values
+    _by_sizes,
+    _alone,
+    _beside_few,
+    _around_few,
+    _both_values,
+    _several,
+    _steady,
+)

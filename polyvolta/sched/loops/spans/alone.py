@@ -1,0 +1,116 @@
+"""What one statement has of a loop that others share, apart: all of its values, those it has alone, or where all end.
+
+    S1[i] -> [i] for n <= i <= 3, S2[] -> [1]                   where n is 3 at most one loop, and S2 alone elsewhere
+    S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]           what S1 has between them, in a loop of its own
+    S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n           an innermost one to n - 1, and what is at n
+
+A loop of all would ask at each value of the others whether it is one of that statement's, or run on where sizes leave
+these nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
+from polyvolta.sched.loops.rows.order import Compared, First
+from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined
+from polyvolta.sched.loops.spans.shadows import span, valued
+from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
+
+SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
+
+
+def of_one(known: Known, shadows: Sequence[System], col: int, once: bool, innermost: bool) -> list[System] | None:
+    """A shadow that has all values of the others at the sizes at which it has any, and what they have at other sizes.
+
+    For an innermost loop values of those outside count as sizes do, if there are but two pieces then. None where no
+    shadow does, where one has values wherever the others have, and where the rest are more than a few.
+    """
+    best: tuple[System, list[System], int] | None = None
+    for s in shadows if len(shadows) <= SOME else ():
+        rest = [left for o in shadows if o is not s for left in difference(known, o, telling(known, o, s))]
+        if not rest:
+            return None
+        if valued(s, col) or (best is not None and len(rest) >= len(best[1])):
+            continue
+        for sizes, most in ((True, SOME), (False, 2 * innermost)):
+            if most and all(known.excludes_exactly(_places(known, s, col, sizes).add(left)) for left in rest):
+                best = s, rest, most
+                break
+    if best is None or len(best[1]) > 2 * SOME:
+        return None
+    cells = disjoint(known, [best[0], *joined(known, best[1], col, once)])
+    return cells if cells is not None and len(cells) <= best[2] else None
+
+
+def alone(known: Known, shadows: Sequence[System], col: int, least: int, innermost: bool) -> list[System] | None:
+    """The values around all but one of some shadows, and the many that this one has alone; None where none has.
+
+    Where the others are on both sides of these, the values before them and behind. None of fewer than `least` others,
+    whose tests are not worth a loop, unless these have loops inside, and several values between numbers.
+    """
+    for s in shadows if len(shadows) <= SOME else ():
+        others = [o for o in shadows if o is not s]
+        if len(others) < least and (innermost or not all(span(o, col) for o in others)):
+            continue
+        around = others[0]
+        for o in others[1:]:
+            around = hull(known, around, o)
+        rest = difference(known, s, telling(known, s, around))
+        if 0 < len(rest) <= 2 and not all(width(known, left, col, ONCE) for left in rest):
+            return [around, *rest]
+        rest = [] if rest or innermost else [s]
+        for o in others:
+            rest = [part for left in rest for part in difference(known, left, telling(known, left, o))]
+        rest = [left for left in rest if not width(known, left, col, ONCE)]
+        if len(rest) == 1:
+            return [*rest, *difference(known, System(), telling(known, System(), rest[0]))]
+    return None
+
+
+def mixed(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None) -> bool:
+    """Whether one instance may be before one of many, or behind it, inside loop k: it has a test at each place.
+
+    Of S[i] -> [i, 2] for 0 <= i < N and U[] -> [0, N mod 4] a loop would ask before S and behind it whether i is 0.
+    """
+    inside = Compared(known, k + 1, columns, first)
+    loops = [(j, col) for j, col in enumerate(columns) if j >= k and col]
+    few = [lane for lane in lanes if all(valued(lane.shadows[j], col) for j, col in loops)]
+    many = [lane for lane in lanes if not valued(lane.shadows[k], columns[k])]
+    return any(not (inside.precedes(a, b) or inside.precedes(b, a)) for a, b in product(few, many))
+
+
+def at_end(known: Known, shadows: Sequence[System], col: int, once: bool) -> list[System] | None:
+    """The one value of a shadow at which all others end, or begin, some there and some beside it; and the others.
+
+    A loop through all would ask of each statement whether it is there yet. None where there is no such value.
+    """
+    several = [s for s in shadows if not valued(s, col)]
+    for key, const in [row for s in shadows for row in s.eqs] if len(several) > 1 else ():
+        v = coefficient(key, col)
+        if abs(v) != 1:
+            continue
+        for sign in (1, -1):  # its value is the greatest, or the least
+            towards = (key, const) if sign * v < 0 else (negated(key), -const)
+            if all(known.ensures([*s.every_ge()], *towards) for s in shadows):
+                beside = [known.ensures([*s.every_ge()], towards[0], towards[1] - 1) for s in several]
+                if any(beside) and not all(beside):
+                    there, others = System(), System()
+                    there.eq(key, const)
+                    others.ge(towards[0], towards[1] - 1)
+                    dense = few_holes(known, [s.copy().add(others) for s in several], col, once)
+                    return [there, others] if dense else None
+    return None
+
+
+def _places(known: Known, s: System, col: int, sizes: bool) -> System:
+    """Where a system has values of a column: the rows of sizes alone, or of loops outside, too."""
+    out, beyond = System(), s.without((col,), known.low, known.high)
+    for key, const in beyond.every_ge():
+        if not sizes or all(c < LOOP for c, _ in key):
+            out.ge(key, const)
+    return out

@@ -1,0 +1,62 @@
+"""What lanes say of a loop's column and of what is outside: the shadows that are looked at to cut it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.linear import System, coefficient
+from polyvolta.sched.loops.rows.order import ends
+from polyvolta.sched.loops.spans.holes import few_holes
+from polyvolta.sched.loops.spans.telling import terse
+
+MANY = 32  # shadows of which no union is made
+
+
+def shadows_of(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System]:
+    """What lanes say of a column and of what is outside, rounded to their strides; those of one value last.
+
+    That there is a value at all is said, too.
+    """
+    found: dict[tuple, System] = {}
+    for lane in lanes:
+        s, stepping = System(), System()
+        stepping.mods = lane.shadows[k].mods
+        beside = known.given(stepping)
+        s.eqs = [row for row in lane.shadows[k].eqs if not known.implies_zero(*row)]
+        for row in lane.shadows[k].ineqs.items():
+            s.ge(*beside.tight(*row))
+        for row in s.without((col,), known.low, known.high).ineqs.items():
+            s.ge(*known.tight(*row))
+        s.ineqs = {key: const for key, const in s.ineqs.items() if not known.implies(key, const)}
+        found.setdefault((frozenset(s.eqs), frozenset(s.ineqs.items())), s)
+    return sorted(found.values(), key=lambda s: valued(s, col))
+
+
+def within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int, col: int) -> list[list[Lane]]:
+    """Lanes within each of some cells, those that may have values there."""
+    out: list[list[Lane]] = []
+    for cell in cells:
+        fewer = terse(known, cell, col)
+        inside = [lane.restrict(fewer, k) for lane in lanes]
+        inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
+        if inside:
+            out.append(inside)
+    return out
+
+
+def valued(s: System, col: int) -> bool:
+    return any(coefficient(key, col) for key, _ in s.eqs)
+
+
+def span(s: System, col: int) -> int | None:
+    """How far two numbers are apart between which a system has a column; None where it doesn't."""
+    low, high = ends(s, col)
+    return None if low is None or high is None else high - low
+
+
+def dense(known: Known, lanes: Sequence[Lane], k: int, col: int) -> bool:
+    """Whether a loop over lanes finds nothing but a few times in a row, as that of many counts, too."""
+    shadows = shadows_of(known, lanes, k, col)
+    return not 1 < len(shadows) <= MANY or few_holes(known, shadows, col, False)
