@@ -21,9 +21,12 @@ Point = tuple[int, ...]
 Div = tuple[int, Row]
 Sampler = Callable[[int, Sequence[Row], Sequence[Row]], Point | None]
 """An integer point of equalities and inequalities over so many variables, or None: `integer.sample`."""
+Defined = tuple[list[int], list[Div], list[Row]]
+"""Columns, those that are no floor first; the floors; and the rows that don't define these: what `defined` reads."""
 
 FEW = 2000  # combinations of values that are rather listed than reasoned about
 SPAN = 500  # combinations that are listed to find what all points have in common; beyond, asking for some is quicker
+ALONE = 16  # bases that are asked for a point one after another, before rows are looked at above all others
 MANY = 4000  # bases, with their residues, likewise
 
 
@@ -88,18 +91,58 @@ class Residues:
         spend(1 + self.count // 16)
         values = _values(row, self.columns, self.count)
         kept = [not v for v in values] if equality else [v >= 0 for v in values]
-        count = sum(kept)
-        if count == self.count:
-            return self
-        return Residues([list(compress(column, kept)) for column in self.columns], self.steps, count)
+        return self if all(kept) else self._kept(kept)
 
     def find(self, eqs: Sequence[Row], ineqs: Sequence[Row], sample: Sampler) -> Point | None:
         """A point that satisfies the rows, or None; exact. `sample` answers for what several t are in."""
-        for base, rows in self._above([*ineqs, *eqs, *map(negate, eqs)]):
+        rows, end = [*ineqs, *eqs, *map(negate, eqs)], ALONE if self.steps else self.count
+        if self.count <= end:
+            return self._first(rows, sample)
+        point = self._part(0, end)._first(rows, sample)
+        while point is None and end < self.count:  # more and more of them: a point is often above an early one
+            start, end = end, min(4 * end, self.count)
+            point = self._part(start, end)._hopeful(rows)._first(rows, sample)
+        return point
+
+    def _first(self, ineqs: Sequence[Row], sample: Sampler) -> Point | None:
+        """`find`, one base after another."""
+        for base, rows in self._above(ineqs):
             t = _solution(len(self.steps), rows, sample)
             if t is not None:
                 return self._at(base, t)
         return None
+
+    def _part(self, start: int, stop: int) -> Residues:
+        """The points above some of the bases."""
+        return Residues([column[start:stop] for column in self.columns], self.steps, stop - start)
+
+    def _hopeful(self, ineqs: Sequence[Row]) -> Residues:
+        """Without bases above which a row, or two rows that are opposite in t, say no; O(bases) for each row.
+
+        Above all bases a row has the same coefficients of t, so that its tightened constants are one column, and those
+        of parallel rows the least of them. A question for each of the bases takes twenty times as long.
+        """
+        found, tight = self, dict[Point, list[int]]()
+        slopes = [tuple([dot(row[1:], step) for step in self.steps]) for row in ineqs]
+        for row, slope in zip(ineqs, slopes, strict=True):
+            if not any(slope):
+                found = found.where(row, False)
+        spend(1 + found.count * len(ineqs) // 32)
+        for row, slope in zip(ineqs, slopes, strict=True):
+            if (g := gcd(*slope)) and found.count:
+                key = tuple([a // g for a in slope])
+                consts = [c // g for c in _values(row, found.columns, found.count)]
+                other = tight.get(key)
+                tight[key] = consts if other is None else [*map(min, consts, other)]
+        kept = [True] * found.count
+        for key, consts in tight.items():
+            if opposite := tight.get(negate(key)):
+                kept = [k and c + d >= 0 for k, c, d in zip(kept, consts, opposite, strict=True)]
+        return found if all(kept) else found._kept(kept)
+
+    def _kept(self, kept: Sequence[bool]) -> Residues:
+        """The points above the bases of which this is said."""
+        return Residues([list(compress(column, kept)) for column in self.columns], self.steps, sum(kept))
 
     def spanning(self, ineqs: Sequence[Row]) -> Iterator[Point]:
         """Points that satisfy the rows, enough for an affine space that holds them to hold all; of one step at most.
@@ -263,11 +306,69 @@ def search(n: int, ineqs: Sequence[Row], tab: Tableau, sample: Sampler) -> tuple
     >>> search(2, rows, tab, sample)
     (True, (-26, -9))
     """
-    found, rows, places = _points(n, ineqs, tab)
+    said = defined(n, ineqs)
+    point = _near(n, ineqs, tab, said)
+    if point is not None:
+        return True, point
+    found, rows, places = _points(n, tab, said)
     if found is None or (len(found.steps) > 1 and found.count > 100):
-        return False, None
+        point = dived(n, ineqs, tab, said)
+        return point is not None, point
     point = found.find((), rows, sample)
     return True, None if point is None else tuple([point[k] for k in places])
+
+
+def _near(n: int, ineqs: Sequence[Row], tab: Tableau, said: Defined) -> Point | None:
+    """A vertex, the variables that are no floors rounded to nearest, down or up; floors follow. None proves nothing.
+
+    O(size), no linear program: where most rows define floors, what follows satisfies these whatever the variables are.
+    """
+    order, divs, _ = said
+    vertex = tab.sample()
+    near = [vertex[k] for k in order[: n - len(divs)]]
+    tried: list[list[int]] = []
+    for values in [(2 * a + b) // (2 * b) for a, b in near], [a // b for a, b in near], [-(-a // b) for a, b in near]:
+        if values not in tried:
+            tried.append(values)
+            point = _following(n, ineqs, values, said)
+            if point is not None:
+                return point
+    return None
+
+
+def dived(n: int, ineqs: Sequence[Row], tab: Tableau, said: Defined) -> Point | None:
+    """A point found by fixing variables that are no floors, one after another; floors follow. None proves nothing.
+
+    Each is fixed in the middle of the range that those before leave it, or at an end. That is two linear programs for
+    each, where a thin direction takes tens. The tableau comes back as it was.
+    """
+    order, divs, _ = said
+    mark, values = tab.mark(), list[int]()
+    for k in order[: n - len(divs)]:
+        unit = [0] * (n + 1)
+        unit[k + 1] = 1
+        least, most = tab.minimum(unit), tab.maximum(unit)
+        low, high = least and -(-least[0] // least[1]), most and most[0] // most[1]
+        values.append((low + high) // 2 if low is not None and high is not None else (low or high or 0))
+        unit[0] = -values[-1]
+        tab.add_eq(unit)
+        if tab.empty:
+            break
+    empty = tab.empty
+    tab.rollback(mark)
+    return None if empty else _following(n, ineqs, values, said)
+
+
+def _following(n: int, ineqs: Sequence[Row], values: Sequence[int], said: Defined) -> Point | None:
+    """The point of some values of the variables that are no floors, if it satisfies the inequalities."""
+    order, divs, _ = said
+    found = [*values]
+    for den, row in divs:
+        found.append(evaluate(row, found) // den)
+    point = [0] * n
+    for k, value in zip(order, found, strict=True):
+        point[k] = value
+    return tuple(point) if all(evaluate(row, point) >= 0 for row in ineqs) else None
 
 
 def spanning(n: int, ineqs: Sequence[Row], tab: Tableau) -> Iterator[Point] | None:
@@ -280,18 +381,18 @@ def spanning(n: int, ineqs: Sequence[Row], tab: Tableau) -> Iterator[Point] | No
     >>> list(spanning(2, rows, tab))
     []
     """
-    found, rows, places = _points(n, ineqs, tab, SPAN)
+    found, rows, places = _points(n, tab, defined(n, ineqs), SPAN)
     if found is None or len(found.steps) > 1:
         return None
     return (tuple([point[k] for k in places]) for point in found.spanning(rows))
 
 
-def _points(n: int, ineqs: Sequence[Row], tab: Tableau, few: int = FEW) -> tuple[Residues | None, list[Row], list[int]]:
+def _points(n: int, tab: Tableau, said: Defined, few: int = FEW) -> tuple[Residues | None, list[Row], list[int]]:
     """The points of variables and floors, if there are floors and not too many points, and rows that say which of them.
 
     Then, for each column of the inequalities, where a point has it.
     """
-    order, divs, rest = defined(n, ineqs)
+    order, divs, rest = said
     places = [order.index(k) for k in range(n)]
     if not divs:
         return None, [], places
@@ -299,7 +400,7 @@ def _points(n: int, ineqs: Sequence[Row], tab: Tableau, few: int = FEW) -> tuple
     return resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows], few), rows, places
 
 
-def defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[Row]]:
+def defined(n: int, ineqs: Sequence[Row]) -> Defined:
     """Pairs `0 <= e - d*q <= w`, w < d, read as q = floor(e/d) and, if w < d - 1, the second of them.
 
     Returns the columns, those that are no floor first; the floors, each over the columns before it in that order; and
