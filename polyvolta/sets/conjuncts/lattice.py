@@ -57,6 +57,7 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
     return _composed(outer, inner)
 
 
+@lru_cache(maxsize=1 << 10)
 def with_equalities(c: Conjunct) -> Conjunct | None:
     """The conjunct with all equalities that its integer points satisfy; None if it has none."""
     found = of_points(c.n + len(c.divs), c.eqs, c.all_ineqs())
