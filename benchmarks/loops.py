@@ -134,7 +134,11 @@ def context_of(tree: object) -> object:
 
 
 def held(tree: object) -> object:
-    """The parameters at which a tree's contexts hold wherever instances reach them."""
+    """The parameters at which a tree's contexts have a value, and hold wherever instances reach them.
+
+    What a context says of parameters is promised wherever it stands: no instance has to come by, and no filter protects
+    the code below from sizes at which it does not hold.
+    """
     kinds, out = isl.schedule_node_type, isl.Set("{ : }")
 
     def look(node: object, prefixes: object) -> None:
@@ -142,8 +146,9 @@ def held(tree: object) -> object:
         nonlocal out
         kind = node.get_type()
         if kind == kinds.context:
-            held = isl.UnionSet.from_set(node.context_get_context())
-            out = out.subtract(prefixes.range().subtract(held).params())
+            context = node.context_get_context()
+            failing = prefixes.range().subtract(isl.UnionSet.from_set(context))
+            out = out.intersect(context.params()).subtract(failing.params())
         elif kind == kinds.guard:
             prefixes = prefixes.intersect_range(isl.UnionSet.from_set(node.guard_get_guard()))
         elif kind == kinds.filter:

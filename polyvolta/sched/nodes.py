@@ -154,7 +154,10 @@ class Domain(Above):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Context(Above):
-    """What is known of the parameters and of the members of the bands above.
+    """What is promised of the parameters and of the members of the bands above, as by isl; nothing tests it.
+
+    What it says of parameters alone is taken to hold below, also where no instance comes by: a filter above does not
+    protect the code from other sizes. What it says of members holds where instances come by. A `Guard` is tested.
 
     Parameters
     ----------
@@ -167,6 +170,14 @@ class Context(Above):
     DOMAIN: S[i, j] : 0 ≤ i < N ∧ 0 ≤ j ≤ i
       CONTEXT: N ≥ 8
         BAND: S[i, j] → [i, j]
+
+    The promise drops the test of N >= 4, so that at N = 3, which it excludes, T runs:
+
+    >>> from polyvolta.sched import Schedule, scan
+    >>> print(scan(Schedule.parse('''{ domain: "[N] -> { S[]; T[] : N >= 4 }", child: { sequence: [
+    ...     { filter: "{ S[] }" }, { filter: "{ T[] }", child: { context: "[N] -> { [] : N >= 8 }" } } ] } }''')))
+    S();
+    T();
     """
 
     context: Set

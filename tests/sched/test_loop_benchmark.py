@@ -10,13 +10,17 @@ from polyvolta.sched.tree import Context
 from tests.sched.campaign import data_of
 from tests.sched.loops.draw import tree
 from tests.sched.loops.oracle import Meaning
+from tests.sched.loops.test_scan_contexts import PROMISE
 
 isl = pytest.importorskip("islpy")
 loops = pytest.importorskip("loops")
 
 
 def holds(schedule, at):
-    """Whether all contexts hold of the instances that reach them, one by one."""
+    """Whether all contexts have values, and hold of the instances that reach them, one by one."""
+    contexts = [node.context.params() for _, node in schedule.walk() if isinstance(node, Context)]
+    if any(c.fix(**{p: at[p] for p in c.param_names}).is_empty() for c in contexts):
+        return False
     try:
         Meaning(schedule, at)
     except AssertionError:
@@ -39,6 +43,13 @@ def test_the_sizes_at_which_contexts_hold_are_those_of_enumeration():
             assert holds(schedule, dict(zip(params, values, strict=True))) != found.intersect(one).is_empty(), number
         seen += 1
     assert seen >= 10
+
+
+def test_a_context_holds_at_no_sizes_but_its_own_though_a_filter_lets_nothing_pass_at_others():
+    found = loops.held(isl.Schedule(PROMISE))
+    assert found.is_equal(isl.Set("[N] -> { : N >= 5 }"))
+    found = loops.held(isl.Schedule(PROMISE.replace("[] : N >= 5", "[] : N >= 7")))
+    assert found.is_equal(isl.Set("[N] -> { : N >= 7 }"))
 
 
 LOOP = '{ domain: "[N] -> { S[i, j] : 0 <= i < N and j = -i }", child: { schedule: "[{ S[i, j] -> [(i)] }]" } }'

@@ -18,6 +18,7 @@ import re
 from typing import Any
 
 from polyvolta.sched.errors import NoReader, NotAffineProgram
+from polyvolta.sched.loops.notation.c import MACROS
 from polyvolta.sched.program.c.expressions import functions, line
 from polyvolta.sched.program.c.function import Function
 from polyvolta.sched.program.c.types import PRELUDE, typedefs
@@ -27,6 +28,7 @@ from polyvolta.sets import Set
 from polyvolta.sets.errors import kind_of
 
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+OWN = {MACROS[name] for name in ("floord", "modd", "min", "max")}  # macros whose calls `c.expressions` reads
 DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[^\n]*$", re.M)
 
 
@@ -35,8 +37,9 @@ def from_c(text: str, name: str | None = None, *, context: str | Set | None = No
 
     Parameters
     ----------
-    text : C after the preprocessor (`cc -E -P`), with one function or more; comments, `#include` and `#pragma` are left
-        out. What the function takes are sizes (integers), arrays and numbers.
+    text : C after the preprocessor (`cc -E -P`), with one function or more; comments, `#include`, `#pragma` and the
+        macros that `to_c` writes above loops, word by word, are left out. What the function takes are sizes (integers),
+        arrays and numbers.
     name : the function, if there are several.
     context : what may be assumed of the parameters.
 
@@ -85,7 +88,7 @@ def _parsed(text: str, lines: list[str]) -> Any:  # noqa: ANN401 - pycparser's t
         raise NoReader("reading C needs pycparser", hint='pip install "polyvolta[c]"') from None
 
     def blank(m: re.Match) -> str:
-        if m.re is DIRECTIVE and m[1] not in ("include", "pragma", "line"):
+        if m.re is DIRECTIVE and m[1] not in ("include", "pragma", "line") and " ".join(m[0].split()) not in OWN:
             at = text[: m.start()].count("\n") + 1
             hint = "run the preprocessor first: cc -E -P"
             raise NotAffineProgram(f"#{m[1]} is the preprocessor's", where=line(lines, at), hint=hint)

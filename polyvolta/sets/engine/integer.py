@@ -17,8 +17,8 @@ Four ideas, from cheap to dear, each exact:
    along some integer vector (Khinchin). Generalised basis reduction (Lovasz and Scarf 1992) finds a short
    one with LPs as its only norm; branching on its few values leaves problems of one dimension less.
 
-Before the search, `residues` decides systems whose variables are mostly floors of a few others, and in up to three
-variables the corners are tried: a needle's tip is often an integer point.
+Before the search, `residues` decides systems whose variables are mostly floors of a few others, or guesses a point of
+them, and in up to three variables the corners are tried: a needle's tip is often an integer point.
 
 The search is finite; a step budget (module `budgets`) bounds it.
 """

@@ -14,16 +14,16 @@ from itertools import compress
 from math import gcd
 
 from ..budgets import spend
+from .floors import Defined, Div, Point, defined, dived, near
 from .rows import Row, dot, evaluate, negate, values_at
 from .simplex import Tableau
 
-Point = tuple[int, ...]
-Div = tuple[int, Row]
 Sampler = Callable[[int, Sequence[Row], Sequence[Row]], Point | None]
 """An integer point of equalities and inequalities over so many variables, or None: `integer.sample`."""
 
 FEW = 2000  # combinations of values that are rather listed than reasoned about
 SPAN = 500  # combinations that are listed to find what all points have in common; beyond, asking for some is quicker
+ALONE = 16  # bases that are asked for a point one after another, before rows are looked at above all others
 MANY = 4000  # bases, with their residues, likewise
 
 
@@ -88,18 +88,58 @@ class Residues:
         spend(1 + self.count // 16)
         values = _values(row, self.columns, self.count)
         kept = [not v for v in values] if equality else [v >= 0 for v in values]
-        count = sum(kept)
-        if count == self.count:
-            return self
-        return Residues([list(compress(column, kept)) for column in self.columns], self.steps, count)
+        return self if all(kept) else self._kept(kept)
 
     def find(self, eqs: Sequence[Row], ineqs: Sequence[Row], sample: Sampler) -> Point | None:
         """A point that satisfies the rows, or None; exact. `sample` answers for what several t are in."""
-        for base, rows in self._above([*ineqs, *eqs, *map(negate, eqs)]):
+        rows, end = [*ineqs, *eqs, *map(negate, eqs)], ALONE if self.steps else self.count
+        if self.count <= end:
+            return self._first(rows, sample)
+        point = self._part(0, end)._first(rows, sample)
+        while point is None and end < self.count:  # more and more of them: a point is often above an early one
+            start, end = end, min(4 * end, self.count)
+            point = self._part(start, end)._hopeful(rows)._first(rows, sample)
+        return point
+
+    def _first(self, ineqs: Sequence[Row], sample: Sampler) -> Point | None:
+        """`find`, one base after another."""
+        for base, rows in self._above(ineqs):
             t = _solution(len(self.steps), rows, sample)
             if t is not None:
                 return self._at(base, t)
         return None
+
+    def _part(self, start: int, stop: int) -> Residues:
+        """The points above some of the bases."""
+        return Residues([column[start:stop] for column in self.columns], self.steps, stop - start)
+
+    def _hopeful(self, ineqs: Sequence[Row]) -> Residues:
+        """Without bases above which a row, or two rows that are opposite in t, say no; O(bases) for each row.
+
+        Above all bases a row has the same coefficients of t, so that its tightened constants are one column, and those
+        of parallel rows the least of them. A question for each of the bases takes twenty times as long.
+        """
+        found, tight = self, dict[Point, list[int]]()
+        slopes = [tuple([dot(row[1:], step) for step in self.steps]) for row in ineqs]
+        for row, slope in zip(ineqs, slopes, strict=True):
+            if not any(slope):
+                found = found.where(row, False)
+        spend(1 + found.count * len(ineqs) // 32)
+        for row, slope in zip(ineqs, slopes, strict=True):
+            if (g := gcd(*slope)) and found.count:
+                key = tuple([a // g for a in slope])
+                consts = [c // g for c in _values(row, found.columns, found.count)]
+                other = tight.get(key)
+                tight[key] = consts if other is None else [*map(min, consts, other)]
+        kept = [True] * found.count
+        for key, consts in tight.items():
+            if opposite := tight.get(negate(key)):
+                kept = [k and c + d >= 0 for k, c, d in zip(kept, consts, opposite, strict=True)]
+        return found if all(kept) else found._kept(kept)
+
+    def _kept(self, kept: Sequence[bool]) -> Residues:
+        """The points above the bases of which this is said."""
+        return Residues([list(compress(column, kept)) for column in self.columns], self.steps, sum(kept))
 
     def spanning(self, ineqs: Sequence[Row]) -> Iterator[Point]:
         """Points that satisfy the rows, enough for an affine space that holds them to hold all; of one step at most.
@@ -261,88 +301,46 @@ def search(n: int, ineqs: Sequence[Row], tab: Tableau, sample: Sampler) -> tuple
     >>> for row in rows:
     ...     tab.add_ineq(row)
     >>> search(2, rows, tab, sample)
-    (True, (-26, -9))
+    (True, (1, 0))
     """
-    found, rows, places = _points(n, ineqs, tab)
+    said = defined(n, ineqs)
+    point = near(n, ineqs, tab, said)
+    if point is not None:
+        return True, point
+    found, rows, places = _points(n, tab, said)
     if found is None or (len(found.steps) > 1 and found.count > 100):
-        return False, None
+        point = dived(n, ineqs, tab, said)
+        return point is not None, point
     point = found.find((), rows, sample)
     return True, None if point is None else tuple([point[k] for k in places])
 
 
-def spanning(n: int, ineqs: Sequence[Row], tab: Tableau) -> Iterator[Point] | None:
+def spanning(n: int, tab: Tableau, said: Defined) -> Iterator[Point] | None:
     """Points enough for an affine space that holds them to hold all; None where this does not tell. See `search`.
+
+    `said` is what `defined` reads of the rows of the tableau.
 
     >>> rows = (0, 1, -3), (2, -1, 3), (-1, 3, -9), (1, -3, 9), (9, 0, -1), (9, 0, 1)  # q = floor(x/3), 3x - 9q = 1
     >>> tab = Tableau(2)
     >>> for row in rows:
     ...     tab.add_ineq(row)
-    >>> list(spanning(2, rows, tab))
+    >>> list(spanning(2, tab, defined(2, rows)))
     []
     """
-    found, rows, places = _points(n, ineqs, tab, SPAN)
+    found, rows, places = _points(n, tab, said, SPAN)
     if found is None or len(found.steps) > 1:
         return None
     return (tuple([point[k] for k in places]) for point in found.spanning(rows))
 
 
-def _points(n: int, ineqs: Sequence[Row], tab: Tableau, few: int = FEW) -> tuple[Residues | None, list[Row], list[int]]:
+def _points(n: int, tab: Tableau, said: Defined, few: int = FEW) -> tuple[Residues | None, list[Row], list[int]]:
     """The points of variables and floors, if there are floors and not too many points, and rows that say which of them.
 
     Then, for each column of the inequalities, where a point has it.
     """
-    order, divs, rest = defined(n, ineqs)
+    order, divs, rest = said
     places = [order.index(k) for k in range(n)]
     if not divs:
         return None, [], places
     rows = [(r[0], *[r[1 + k] for k in order]) for r in rest]
     return resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows], few), rows, places
-
-
-def defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[Row]]:
-    """Pairs `0 <= e - d*q <= w`, w < d, read as q = floor(e/d) and, if w < d - 1, the second of them.
-
-    Returns the columns, those that are no floor first; the floors, each over the columns before it in that order; and
-    the other rows.
-    """
-    best = {row[1:]: row for row in ineqs}
-    floors: dict[int, tuple[Row, Row]] = {}  # column -> the row with -d and the other one
-    needs: dict[int, set[int]] = {}
-    for normal, row in best.items():
-        other = best.get(negate(normal))
-        if other is None:
-            continue
-        width = row[0] + other[0] + 1
-        for k in sorted(range(n), key=lambda k: normal[k]):
-            if -normal[k] >= width and k not in floors:
-                used = {j for j in range(n) if normal[j] and j != k}
-                if not _leads_to(used, k, needs):
-                    floors[k], needs[k] = (row, other), used
-                    break
-    order = [k for k in range(n) if k not in floors]
-    left = dict.fromkeys(floors)
-    while left:
-        k = next(k for k in left if not needs[k] & left.keys())
-        order.append(k)
-        del left[k]
-    divs = []
-    for at in range(n - len(floors), n):
-        row = floors[order[at]][0]
-        divs.append((-row[1 + order[at]], (row[0], *[row[1 + j] for j in order[:at]])))
-    said = set()
-    for k, (row, other) in floors.items():
-        said |= {row, other} if row[0] + other[0] + 1 == -row[1 + k] else {row}
-    return order, divs, [row for row in ineqs if row not in said]
-
-
-def _leads_to(start: set[int], goal: int, needs: dict[int, set[int]]) -> bool:
-    """Whether a column is needed, directly or not, by one of some columns."""
-    seen, stack = set(start), list(start)
-    while stack:
-        k = stack.pop()
-        if k == goal:
-            return True
-        new = needs.get(k, set()) - seen
-        seen |= new
-        stack += new
-    return False

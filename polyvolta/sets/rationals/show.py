@@ -18,14 +18,19 @@ if TYPE_CHECKING:
 
 
 def show(s: RationalPoints[Any]) -> str:
-    """The set or relation in isl's notation; an empty one shows its first space."""
+    """The set or relation in isl's notation; a space without a point is `A[i] : false`.
+
+    >>> from polyvolta.sets import RationalSet
+    >>> print(RationalSet("{ rat: A[i] : i < 0 < i; rat: C[i] : 0 <= 2i <= 3 }"))
+    { rat: A[i] : false; rat: C[i] : i >= 0 and 2*i <= 3 }
+    """
     s = readable_names(s)
     head = f"[{', '.join(s.param_names)}] -> " if s.param_names else ""
-    texts = [_piece(s.param_names, space, p) for space, ps in s.parts for p in ps]
+    texts: list[str] = []
+    for space, ps in s.parts:
+        texts += [_piece(s.param_names, space, p) for p in ps] or [f"{tuple_text(space, {}, ISL)} : false".lstrip()]
     if len(s.parts) > 1:  # isl reads a bare `:` only where it stands alone
         texts = [f"[] {t}".removesuffix(" :") if t.startswith(":") else t for t in texts]
-    if not texts and s.parts:
-        texts = [f"{tuple_text(s.parts[0][0], {}, ISL)} : false".lstrip()]
     return f"{head}{{ {'; '.join(f'rat: {t}' for t in texts)} }}" if texts else f"{head}{{ }}"
 
 

@@ -1,8 +1,8 @@
 """Printing: conjuncts and relations in isl's notation, or in the paper's.
 
-What is printed parses back to an equal set or map. Outputs that are functions of the inputs stand in the tuple, and
-quotients give way to the dimensions that they were made of. How the constraints that are left look is in
-`show_constraints`, how expressions do in `show_expressions`.
+What is printed parses back to an equal set or map; a space without points is left out beside others, as by isl.
+Outputs that are functions of the inputs stand in the tuple, and quotients give way to the dimensions that they were
+made of. How the constraints that are left look is in `show_constraints`, how expressions do in `show_expressions`.
 """
 
 from __future__ import annotations

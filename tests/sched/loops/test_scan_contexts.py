@@ -34,6 +34,20 @@ def test_a_context_of_sizes_is_trusted():
     assert "if" not in str(found)
 
 
+PROMISE = """{ domain: "[N] -> { S[i] : 0 <= i < N }", child: { sequence: [
+    { filter: "[N] -> { S[i] : N >= 5 }", child: { context: "[N] -> { [] : N >= 5 }",
+      child: { schedule: "[{ S[i] -> [(i)] }]" } } },
+    { filter: "[N] -> { S[i] : N <= 4 }", child: { schedule: "[{ S[i] -> [(-i)] }]" } } ] } }"""
+
+
+def test_a_context_of_sizes_is_trusted_below_a_filter_that_lets_nothing_pass_at_others():
+    """As by isl: where N <= 4 no instance comes by, and the first loop runs all the same; a guard is tested."""
+    promised = assert_scans(Schedule.parse(PROMISE), [{"N": n} for n in (5, 9)])
+    assert str(promised).startswith("for (int c0 = 0; c0 < N; c0 += 1)\n  S(c0);\nif (N <= 4)")
+    tested = assert_scans(Schedule.parse(PROMISE.replace("context", "guard")), [{"N": n} for n in (3, 5, 9)])
+    assert str(tested).startswith("if (N >= 5) {")
+
+
 def test_a_context_at_the_top_is_as_good_as_one_that_is_given():
     """With N >= 1 known the quotient is C's own; else it would be floord(N + 3, 4)."""
     text = (

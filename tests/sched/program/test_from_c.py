@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from examples.polybench import KERNELS
-from polyvolta.sched import Program, compile_c, nest_from_source, to_c
+from polyvolta.sched import Program, compile_c, nest_from_source, schedule, tile, to_c
 from polyvolta.sched.errors import NoReader, NotAffineProgram
+from polyvolta.sched.loops.notation.c import MACROS
 
 GEMM = """
 /* C = a A B + b C,
@@ -73,6 +74,19 @@ def test_what_is_printed_in_c_is_read_again(name):
         assert [a.array for a in t.accesses] == [a.array for a in s.accesses]
         sizes = dict.fromkeys(program.params, 4)
         assert count(t, sizes) == count(s, sizes)
+
+
+def test_macros_that_loops_are_printed_with_are_read_with_them():
+    """Tiles, with their `floord` and `min`; and all four, of which a text may have more than it uses."""
+    copy = Program.from_c("""void f(int N, double A[N][N], double B[N]) {
+      for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) A[i][j] = B[j]; }""")
+    tiles = tile(schedule(copy), (0,), (32, 32))
+    text, bare = to_c(tiles, copy), to_c(tiles, copy, macros=False)
+    head = text.split("\n\n")[0]
+    assert head.count("#define") == 2
+    assert Program.from_c(text) == Program.from_c(bare)
+    others = "\n".join(MACROS[name] for name in ("modd", "max"))
+    assert Program.from_c(f"{head}\n{others}\n{bare}") == Program.from_c(bare)
 
 
 def count(statement, sizes):
@@ -283,6 +297,7 @@ def test_one_of_several_functions():
         ("x[0] = wonder(s);", "unknown function 'wonder'", "line 2"),
         ("x[0] = 1 1;", "this is no C", "line 2"),
         ("#define Q 3\nx[0] = Q;", "#define is the preprocessor's", "line 2"),
+        ("#define min(x, y) ((x) < (y) ? (x) : (y))", "#define is the preprocessor's", "line 2"),
     ],
 )
 def test_what_is_refused_with_its_line(body, message, line):

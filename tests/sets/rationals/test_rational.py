@@ -34,6 +34,18 @@ from tests.sets.brute import examples
 HALF = Fraction(1, 2)
 
 
+# ---- what is printed
+
+
+@pytest.mark.parametrize("text", [
+    "{ rat: A[i] : false; rat: C[i] : i >= 0 and 2*i <= 3 }",
+    "{ rat: A[i] : false; rat: C[i] : false }",
+    "[N] -> { rat: [] : false; rat: C[i] : 2*i = N }",
+])  # fmt: skip
+def test_a_space_without_points_is_printed_beside_others(text):
+    assert str(RationalSet(text)) == text and len(RationalSet(text).parts) == 2
+
+
 # ---- what isl's own tests say
 
 

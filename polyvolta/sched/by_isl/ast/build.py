@@ -277,30 +277,44 @@ def _inside(place: Place, times: Map) -> Map:
 
 
 def _with_options(tree: Schedule, times: Map, options: Map) -> Node:
-    """The band of a tree with loops of the types that are asked for at all times.
+    """The band of a tree with loops of the types that options of a relation ask for.
 
-    Those that are asked for at some times alone, all at the same ones, are of loops made apart for these times, as
-    an `isolate` of a tree is; where they are asked for at several choices of times there is one such part at most, and
-    they change nothing. Nor do those at times of a shorter tuple beside longer ones: the band has members for these.
+    Types at some times alone, all at the same ones, are of loops made apart for these times, as an `isolate` of a tree
+    is. There is one such part at most, so at several choices of times, or with two types of a member, they change
+    nothing.
     """
-    band, there = tree.band((0,)), times.range()
-    members, apart = list(band.members), dict[int, LoopType]()
-    some: list[Set] = []
+    band = tree.band((0,))
+    always, sometimes = _asked(times.range(), len(band.members), options)
+    members = tuple([replace(m, loop_type=always.get(k, m.loop_type)) for k, m in enumerate(band.members)])
+    apart = {k: kind for k, _, kind in sometimes}
+    choices = [at for _, at, _ in sometimes]
+    if not choices or len(choices[0].pieces) > 1:
+        return replace(band, members=members)
+    if len(apart) < len(choices) or not all(at.is_equal(choices[0]) for at in choices):
+        return replace(band, members=members)
+    members = tuple([replace(m, isolated_type=apart.get(k)) for k, m in enumerate(members)])
+    return replace(band, members=members, isolate=choices[0])
+
+
+def _asked(there: Set, count: int, options: Map) -> tuple[dict[int, LoopType], list[tuple[int, Set, LoopType]]]:
+    """The types of loops that options ask for, by the number of the member: at all times, and at some alone.
+
+    The latter with these times, as the loops around know them: without the members inside. Times of a shorter tuple
+    beside longer ones are left out, since the band has members for these.
+    """
+    always: dict[int, LoopType] = {}
+    sometimes: list[tuple[int, Set, LoopType]] = []
     for space, cs in options.parts:
         name = space.out.name
         if name not in ("atomic", "separate", "unroll") or space.n_out != 1:
             continue
         part = Map._of(options.param_names, [(space, cs)])
-        for k in range(len(members)):
+        for k in range(count):
             at = part.fix({space.n_in: k}).domain()
             if there.is_subset(at):
-                members[k] = replace(members[k], loop_type=name)
-                continue
-            inside = len(members) - k - 1
-            if space.n_in == len(members) and not (at := at.eliminate(dim_type.set, k + 1, inside)).is_disjoint(there):
-                some.append(at)
-                apart[k] = name
-    if some and len(some) == len(apart) and len(some[0].pieces) == 1 and all(s.is_equal(some[0]) for s in some):
-        members = [replace(m, isolated_type=apart.get(k)) for k, m in enumerate(members)]
-        return replace(band, members=tuple(members), isolate=some[0])
-    return replace(band, members=tuple(members))
+                always[k] = name
+            elif space.n_in == count:
+                known = at.eliminate(dim_type.set, k + 1, count - k - 1)
+                if not known.is_disjoint(there):
+                    sometimes.append((k, known, name))
+    return always, sometimes

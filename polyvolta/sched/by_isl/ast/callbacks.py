@@ -1,7 +1,8 @@
 """The callbacks of an `AstBuild`: finished loops are walked, and each function is asked at its places.
 
-The order is isl's: `before_each_for`, what the loop runs, `after_each_for`; marks likewise. What a function raises,
-the caller gets.
+The order is that of the code: `before_each_for`, what the loop runs, `after_each_for`; marks likewise. isl asks while
+it makes loops, so that of neighbours below conditions that exclude each other any may be the first there. What a
+function raises, the caller gets.
 
 A leaf, of `create_leaf`, is what no further loop of a band is in: neighbours that have one time, whatever values the
 loop variables around have.
