@@ -31,7 +31,8 @@ def test_pieces_of_a_domain_keep_their_conditions_above_a_context():
 def test_a_context_below_many_cases_takes_few_steps():
     """Where more than one case says that an instance comes by, none of them is tested: two are enough to see."""
     tree = Schedule.parse("""{ domain:
-        "[N, M] -> { S[i, j, k] : N - 1 <= i <= 3 and N <= j <= N + 2 and j <= k <= j + 1 }", child: { filter: "[M] -> { S[i, j, k] : (M - j) mod 3 <> 2; S[i, j, k] : j mod 3 = 0 }", child: {
+        "[N, M] -> { S[i, j, k] : N - 1 <= i <= 3 and N <= j <= N + 2 and j <= k <= j + 1 }",
+        child: { filter: "[M] -> { S[i, j, k] : (M - j) mod 3 <> 2; S[i, j, k] : j mod 3 = 0 }", child: {
         extension: "[N, M] -> { [] -> X[x] : N <= 4 and M <= x <= M + 1 }", child: { schedule:
             "[{ S[i, j, k] -> [(floor(k/4))]; X[x] -> [(floor(x/4))] },
              { S[i, j, k] -> [(k mod 4)]; X[x] -> [(x mod 4)] }]",
