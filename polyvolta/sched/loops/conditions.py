@@ -7,7 +7,7 @@ left at a leaf are existentials: they are projected away, exactly, by the librar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import gcd
+from math import gcd, inf
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.few_values import of_few_values
@@ -187,11 +187,31 @@ def _conjunct(columns: Columns, system: System, gone: set[int]) -> tuple[Conjunc
 
 def anywhere(known: Known, systems: Iterable[System]) -> list[System] | None:
     """Disjoint conditions for one of some systems over outer columns to hold; None if one does wherever this runs."""
+    some = not_everywhere(known, systems)
+    return None if some is None else cut_apart(known, some)
+
+
+def not_everywhere(known: Known, systems: Iterable[System]) -> list[System] | None:
+    """What each of some systems over outer columns says beyond what is known; None if one of them says nothing."""
     out: list[System] = []
     for s in systems:
-        s = beyond(known, s)
-        if not has_rows(s):
+        out.append(beyond(known, s))
+        if not has_rows(out[-1]):
             return None
+    return out
+
+
+def cut_apart(known: Known, systems: Iterable[System], most: float = inf) -> list[System]:
+    """Disjoint systems with the union of some over outer columns, as far as integers satisfy them.
+
+    Parameters
+    ----------
+    most : systems beyond which no more are looked for: what each says besides has as many parts as those before say.
+    """
+    out: list[System] = []
+    for s in systems:
+        if len(out) > most:
+            break
         parts = [] if known.excludes_exactly(s) else [s]
         for old in out:
             gone = list(known.columns.without_mods(old).every_ge())

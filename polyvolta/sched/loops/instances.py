@@ -12,7 +12,7 @@ from math import floor, inf
 from types import MappingProxyType
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.loops.conditions import anywhere, beyond, exactly
+from polyvolta.sched.loops.conditions import beyond, cut_apart, exactly, not_everywhere
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, local, negated, outside
@@ -94,12 +94,15 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
     cut by the cases in which one of the pieces has any, either. Integers say so, and whatever conjuncts are made of.
     """
     known, each = state.known, list(met(columns, state))
-    where = anywhere(known, each)
+    some = not_everywhere(known, each)
+    where: list[System] | None = None
     for space, conjuncts in s.parts:
         found = [(c, _piece(columns, s, space, c, state.prefix).system) for c in conjuncts]
-        if where is not None or len(found) > 1:
+        if some is not None or len(found) > 1:
             found = [(c, rows) for c, rows in found if not known.surely_excludes(rows)]
-        sure = where is None or all(any(_holds(known.given(rows), one) for one in each) for _, rows in found)
+        sure = some is None or all(any(_holds(known.given(rows), one) for one in each) for _, rows in found)
+        if some is not None and not sure and where is None:
+            where = cut_apart(known, some)
         for c in disjoint(s, space, [c for c, _ in found]):
             whole = _piece(columns, s, space, c, state.prefix)
             for case in [System()] if sure or where is None else where:

@@ -16,7 +16,7 @@ from polyvolta.sched.loops.around import Around, outermost
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, has_loops
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
-from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest
+from polyvolta.sched.loops.rows.bounds import Bounds, constant_span, end, longest, span_beside
 from polyvolta.sched.loops.rows.groups import groups, isolated
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
@@ -330,7 +330,9 @@ class BandLoops(Around):
             return ()
         found = None if b.lows or b.highs else longest(state.known, b, col)
         found = found or constant_span(state.known, shadows, col, b.step)
-        found = found or constant_span(state.known, [lane.shadows[k] for lane in lanes], col, b.step)
+        shadows = [lane.shadows[k] for lane in lanes]
+        found = found or constant_span(state.known, shadows, col, b.step)
+        found = found or span_beside(state.known, shadows, col, b.step)
         if found is None:
             what = f"the loop {self.name(k)} cannot be unrolled: no constant bounds how often it runs"
             state.fail(self.writer.schedule, self.at, NotScannable, what, "unroll a member within a tile")

@@ -14,13 +14,14 @@ from polyvolta.sched.loops.ast import Ast, Block, Call, Condition
 from polyvolta.sched.loops.conditions import (
     alike,
     any_of,
-    anywhere,
     beyond,
+    cut_apart,
     exactly,
     fewer,
     guarded,
     has_rows,
     loosened,
+    not_everywhere,
     stated,
 )
 from polyvolta.sched.loops.hoisting.guards import speaks_of_members
@@ -182,9 +183,11 @@ class Scanner(Writer):
     def reached(self, state: State) -> list[System] | None:
         """Disjoint conditions for there being an instance here, None if there is one wherever this code runs.
 
-        Loops may run too far; then what is true or done once for each place of the tree needs such a condition.
+        Loops may run too far; then what is true or done once for each place of the tree needs such a condition. Of more
+        than one there are the first two or more.
         """
-        return anywhere(state.known, met(self.columns, state))
+        some = not_everywhere(state.known, met(self.columns, state))
+        return None if some is None else cut_apart(state.known, some, most=1)
 
     def extended(self, extension: Map, state: State) -> State:
         """The state with the instances that an extension adds."""

@@ -4,7 +4,7 @@ import pytest
 
 from polyvolta.sched import Schedule, insert_context, scan
 from polyvolta.sched.errors import BadArgument, NotScannable
-from polyvolta.sets import Set
+from polyvolta.sets import Set, budget
 from tests.sched.loops.oracle import assert_scans
 
 ONE = Set("[N] -> { : N >= 1 }")
@@ -26,6 +26,22 @@ def test_pieces_of_a_domain_keep_their_conditions_above_a_context():
     domain = "[N] -> { S[i] : N >= 3 and i = N; S[i] : N <= 1 and i = N }"
     tree = parsed(domain, "{ S[i] -> [(i + 1)] }", "{ [p] : p = 4 }")
     assert_scans(tree, [{"N": n} for n in (2, 3)])
+
+
+def test_a_context_below_many_cases_takes_few_steps():
+    """Where more than one case says that an instance comes by, none of them is tested: two are enough to see."""
+    tree = Schedule.parse("""{ domain:
+        "[N, M] -> { S[i, j, k] : N - 1 <= i <= 3 and N <= j <= N + 2 and j <= k <= j + 1 }",
+        child: { filter: "[M] -> { S[i, j, k] : (M - j) mod 3 <> 2; S[i, j, k] : j mod 3 = 0 }", child: {
+        extension: "[N, M] -> { [] -> X[x] : N <= 4 and M <= x <= M + 1 }", child: { schedule:
+            "[{ S[i, j, k] -> [(floor(k/4))]; X[x] -> [(floor(x/4))] },
+             { S[i, j, k] -> [(k mod 4)]; X[x] -> [(x mod 4)] }]",
+        child: { context: "[N, M] -> { [p0, p1] : N >= -1 and M >= 1 and p1 >= 0 }" } } } } }""")
+    with budget(40_000):
+        scan(tree)
+    assert_scans(
+        tree, [{"N": n, "M": m} for n in (-1, 3) for m in (1, 2, 3)], Set("[N, M] -> { : N >= -1 and M >= 1 }")
+    )
 
 
 def test_a_context_of_sizes_is_trusted():

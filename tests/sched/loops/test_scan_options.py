@@ -125,6 +125,16 @@ def test_unrolling_without_a_limit_is_refused():
         scan(tree("[N] -> { S[i] : 0 <= i < N }", band(S=["i"], loop_type="unroll")))
 
 
+def test_unrolling_between_rows_that_floors_of_statements_say():
+    """S is at 4*floor((M + 2*c0 + 1)/8) - c0 + 2, T at M + 3*floor((i - N)/3): both have 2*c1 <= c2 <= 2*c1 + 1."""
+    schedule = Schedule.parse("""{ domain: "[N, M] -> { S[i] : M <= 2i <= M + 6; T[i] : 0 <= i < M }", child: {
+        schedule: "[{ S[i] -> [((3 - i) mod 4)]; T[i] -> [((3i + 1) mod 2)] }]", child: { schedule: "[N, M] -> [{
+        S[i] -> [(floor((i + 1)/2) - 1)]; T[i] -> [(floor((M + 3*floor((i - N)/3))/2))] }]", child: { schedule:
+        "[N, M] -> [{ S[i] -> [(i - 1)]; T[i] -> [(M + 3*floor((i - N)/3))] }]", options: "{ unroll[0] }" } } } }""")
+    got = text(schedule, values=[{"N": n, "M": m} for n in (-1, 0, 1, 5) for m in range(7)])
+    assert "c2" not in got
+
+
 def test_full_tiles_apart_from_partial_ones():
     isolate = Set("[N] -> { [a, b] : a >= 0 and 32a + 31 < N }")
     schedule = tree("[N] -> { S[i] : 0 <= i < N }", band(S=["floor(i/32)", "i"], isolate=isolate))
