@@ -12,6 +12,13 @@ from tests.sched.loops.oracle import deviation
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "neighbours without anything at the same sizes": (
+        """{ domain: "[N] -> { S[i] : 4 <= i <= N; T[] : N >= 6; U[i] : 9 <= i <= N; V[i] : 9 <= i <= N; W[] }",
+             child: { sequence: [ { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] }]" } },
+             { filter: "{ T[] }" }, { filter: "{ U[i] }", child: { schedule: "[{ U[i] -> [(i)] }]" } },
+             { filter: "{ V[i] }", child: { schedule: "[{ V[i] -> [(i)] }]" } }, { filter: "{ W[] }" } ] } }""",
+        {1: 1, 3: 1, 4: 6, 9: 13, 40: 106},
+    ),
     "a bound that other statements miss by one": (
         """{ domain: "[N] -> { T[i] : 0 <= i <= 14 and i < N; U[i] : 0 <= 2*i <= N and N >= 1 }", child: { schedule:
              "[{ T[i] -> [(1 - 2*i)]; U[i] -> [(i)] }]", options: "{ atomic[0] }" } }""",
