@@ -24,7 +24,7 @@ from polyvolta.sched.loops.conditions import (
     widest,
 )
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
-from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, single
+from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, nearer, single
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
@@ -152,6 +152,7 @@ class Around:
         if outermost(state):  # last, for no bound becomes shorter by it
             more, state = self.tested(self.unmet(k, lanes, state), state)
             conditions += more
+            b = nearer(state.known, b, shadows, col) if value is None and self.writer.parted else b
         return Bounded(b, value, state, where, conditions)
 
     def tested(self, rows: System, state: State) -> tuple[tuple[Condition, ...], State]:

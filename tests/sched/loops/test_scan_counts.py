@@ -12,6 +12,18 @@ from tests.sched.loops.oracle import deviation
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "neighbours without anything at the same sizes": (
+        """{ domain: "[N] -> { S[i] : 4 <= i <= N; T[] : N >= 6; U[i] : 9 <= i <= N; V[i] : 9 <= i <= N; W[] }",
+             child: { sequence: [ { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] }]" } },
+             { filter: "{ T[] }" }, { filter: "{ U[i] }", child: { schedule: "[{ U[i] -> [(i)] }]" } },
+             { filter: "{ V[i] }", child: { schedule: "[{ V[i] -> [(i)] }]" } }, { filter: "{ W[] }" } ] } }""",
+        {1: 1, 3: 1, 4: 6, 9: 13, 40: 106},
+    ),
+    "a bound that other statements miss by one": (
+        """{ domain: "[N] -> { T[i] : 0 <= i <= 14 and i < N; U[i] : 0 <= 2*i <= N and N >= 1 }", child: { schedule:
+             "[{ T[i] -> [(1 - 2*i)]; U[i] -> [(i)] }]", options: "{ atomic[0] }" } }""",
+        {0: 1, 1: 11, 2: 18, 9: 80, 40: 191},
+    ),
     "values that end before others begin, as residues of a size say": (
         """{ domain: "[N] -> { S[i] : N mod 2 = 1 and 0 <= i <= N; X[x] : N <= x <= N + 2 }", child: { schedule:
              "[N] -> [{ S[i] -> [(3*i - 4*floor(3*i/4))]; X[x] -> [(2*N + 3*x + 1)] }]", options: "{ atomic[0] }",

@@ -7,6 +7,16 @@
 At n = 1 each of three iterations outside finds that none is inside. All sizes but those have one test more, so that a
 few tests are left as they are: those of a loop of one iteration, or of two. Where parts of a loop run at sizes between
 which there are others, as at n <= 1 and n >= 3, one of a few conditions stands before it.
+
+Neighbours each of which is asked for nothing at the same sizes stand under one condition, beside others that run there:
+
+    for (c0 = 4; c0 <= n; c0++) S(c0);               if (n >= 4) {
+    if (n >= 6) T();                                   for (c0 = 4; c0 <= n; c0++) S(c0);
+    for (c0 = 9; c0 <= n; c0++) U(c0);         ->      if (n >= 6) T();
+    for (c0 = 9; c0 <= n; c0++) V(c0);                 for (c0 = 9; c0 <= n; c0++) U(c0);
+    W();                                               for (c0 = 9; c0 <= n; c0++) V(c0);
+                                                     }
+                                                     W();
 """
 
 from __future__ import annotations
@@ -29,8 +39,9 @@ from polyvolta.sched.loops.conditions import (
     stated,
     widest,
 )
-from polyvolta.sched.loops.hoisting.needs import extent, less, of_sizes, required, stating
+from polyvolta.sched.loops.hoisting.needs import extent, less, needs, of_sizes, required, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of
+from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, negated
 from polyvolta.sched.loops.writer import Writer
@@ -41,6 +52,7 @@ MOST = 12  # ways to calls beyond which they are not looked at
 LONG = 3  # comparisons of one of some conditions, at most
 WORTH = 1500  # steps that one of these may take
 FEW = 7  # tests for nothing that cost less than one more at all sizes
+BESIDE = 3  # the same of neighbours, not all of the code
 
 
 def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: bool = True) -> tuple[Ast, ...]:
@@ -58,6 +70,7 @@ def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: boo
         cases = cases and not (isinstance(node, If) and any(isinstance(c, AnyOf) for c in node.conditions))
         return (replace(node, body=asked_before(there, node.body, writer, cases)),)
     if len(body) > 1:
+        body = _together(known, body, writer)
         body = tuple(part for node in body for part in asked_before(known, (node,), writer, cases))
     rows = idle(known, body)
     conditions = stated(known.columns, rows, writer.tidy)
@@ -66,6 +79,51 @@ def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: boo
         with suppress(BudgetExceeded):
             conditions += bounded(WORTH, sometimes, known.given(rows), body, writer)
     return guarded(conditions, body, at)
+
+
+def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
+    """Some code with the most neighbours under a row over sizes that all of them need; so what is before and behind.
+
+    They are if they make more than `BESIDE` tests where it does not hold, as four loops do that find nothing: one test
+    more is made at all other sizes. Nothing is asked for sizes below 0, and for all of the code elsewhere (`idle`).
+    """
+    plain = [isinstance(node, Call) for node in (body[0], *body, body[-1])]
+    beside = [not plain[k] and not all(plain[k - 1 : k + 2 : 2]) for k in range(1, len(body) + 1)]
+    each = [[*needs(known, node, True).every_ge()] if near else [] for node, near in zip(body, beside, strict=True)]
+    there = [known.given(_holding(*rows)) if rows else None for rows in each]
+    sizes, alike = {known.columns.ids[name] for name in known.columns.sizes}, _alike(known)
+    natural = alike.given(_holding(*[(((c, 1),), 0) for c in sizes]))
+    best: tuple[int, int, Row] | None = None
+    for row in dict.fromkeys(known.columns.bare(*row) for some in each for row in some):
+        if not all(c in sizes for c, _ in row[0]) or natural.implies(*row):
+            continue
+        opposite, first = alike.given(_holding((negated(row[0]), -row[1] - 1))), 0
+        for k, one in enumerate((*there, None)):
+            if one is None or not one.implies(*row):
+                longer = k - first > (1 if best is None else best[1] - best[0])
+                if longer and sum(_spared(opposite, node) for node in body[first:k]) > BESIDE:
+                    best = first, k, row
+                first = k + 1
+    if best is None or best[1] - best[0] == len(body):
+        return body
+    first, end, row = best
+    conditions = stated(known.columns, _holding(row), writer.tidy)
+    inside = less(body[first:end], conditions)
+    before, behind = (_together(known, some, writer) if some else () for some in (body[:first], body[end:]))
+    return *before, *guarded(conditions, inside, inside[0].at), *behind
+
+
+def _spared(known: Known, node: Ast) -> float:
+    """How many tests some code makes at most where none is needed, a condition one: neighbours may exclude it."""
+    return min(1, _of_node(known, node, 1)) if isinstance(node, If) else _tests(known, (node,), BESIDE)
+
+
+def _holding(*rows: Row) -> System:
+    """Some rows `>= 0` as a system."""
+    out = System()
+    for row in rows:
+        out.ge(*row)
+    return out
 
 
 def idle(known: Known, body: Sequence[Ast]) -> System:

@@ -12,7 +12,7 @@ Its stride is what `strides` reads off the congruences.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from polyvolta.sched.loops.rows.columns import Row
@@ -21,6 +21,8 @@ from polyvolta.sched.loops.rows.linear import FLOOR, Congruence, Key, System, co
 from polyvolta.sched.loops.rows.strides import common_stride, grid, stride
 from polyvolta.sched.loops.rows.tableaus import ALMOST, Sparse
 
+NEAR = 2  # values by which others may miss a bound that is moved for them
+FAR = 8  # values that it leaves out at some places, or it isn't
 PLACES = 16  # systems that places at which one shadow alone has values may be
 
 Side = tuple[Key, int, int]  # a row and the absolute value of its coefficient of the loop's column
@@ -145,6 +147,34 @@ def bounds(known: Known, shadows: Sequence[System], col: int, where: Sequence[Sy
     if len(highs) == 1:
         high, highs, tab = highs[0][1], [], None
     return Bounds(low, high, lows, highs, step, residue, [], tab)
+
+
+def nearer(known: Known, b: Bounds, shadows: Sequence[System], col: int) -> Bounds:
+    """The bounds with those of some shadow that others miss by a few values, moved by as much, if all are far off.
+
+    Of 3 - 2*n <= i <= 1, -27 <= i <= -1 - n and 0 <= i <= n, n >= 1, the first one holds on all as 2 - 2*n <= i: a loop
+    from -27 on would find nothing up to there at small sizes. Some linear programs for each bound of a shadow.
+    """
+    rows, more = [(key, const) for key, const, _ in (*b.low, *b.high)], ([], [])
+    for k, common in enumerate((b.low, b.high) if len(shadows) > 1 else ()):
+        for key, const, a in [side for s in shadows for side in sides(s, col)[k]] if common else ():
+            if all(key != other for other, *_ in (*common, *more[k])) and not known.ensures(rows, key, const + FAR * a):
+                moved = _missed(known, shadows, key, const, NEAR * a)
+                more[k].extend([] if moved is None else [(key, const + moved, a)])
+    return replace(b, low=[*b.low, *more[0]], high=[*b.high, *more[1]], tableau=None) if any(more) else b
+
+
+def _missed(known: Known, shadows: Sequence[System], key: Key, const: int, most: int) -> int | None:
+    """By how much shadows miss a row `>= 0`; None where that is more than `most`."""
+    missed = 0
+    for s in shadows:
+        tab = known.tableau(s.ineqs.items(), s.eqs)
+        if not tab.always(key, const + missed):
+            least = tab.minimum(tab.row(key, const)) if tab.always(key, const + most) else None
+            if least is None:
+                return None
+            missed = -(least[0] // least[1])
+    return missed
 
 
 def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Side], Sparse | None] | None:
