@@ -19,8 +19,9 @@ from functools import lru_cache, reduce
 from itertools import compress, count
 
 from ..budgets import spend
+from ..engine.floors import Defined, defined, near
 from ..engine.integer import Lattice, Point, pushed, sample, solve_equalities
-from ..engine.residues import defined, spanning
+from ..engine.residues import spanning
 from ..engine.rows import Row, dot, evaluate, negate, normal_eq, normal_ineq, picker, replaced, substitute_all
 from ..engine.simplex import Tableau, tight_slacks
 from . import conjunct as cj
@@ -127,12 +128,17 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
     tight = [row for row, t in zip(ineqs, tight_slacks(tab, 0, len(ineqs)), strict=True) if t]
     if tight:
         return of_points(n, tight, ineqs)
-    first = sample(n, (), ineqs)
+    said = defined(n, ineqs)
+    first, points = near(n, ineqs, tab, said), None
+    if first is None:
+        points = spanning(n, tab, said)
+        first = next(points, None) if points is not None else sample(n, (), ineqs)
     if first is None:
         return None
-    moves = _moves(n, ineqs, first)
+    moves = _moves(n, ineqs, first, said)
     still = _constant(n, moves)
-    points = spanning(n, ineqs, tab) if still else None
+    if points is None and still:
+        points = spanning(n, tab, said)
     if points is not None:
         for other in points:
             move = [y - x for x, y in zip(first, other, strict=True)]
@@ -162,15 +168,16 @@ def _constant(n: int, moves: Sequence[Row]) -> Sequence[Row]:
     return _whole(solve_equalities(n, [(0, *d) for d in moves]))[1]
 
 
-def _moves(n: int, ineqs: Sequence[Row], start: Point) -> list[Row]:
+def _moves(n: int, ineqs: Sequence[Row], start: Point, said: Defined) -> list[Row]:
     """Differences to other points, found without a search: steps along each axis, after which floors are as they are.
 
     O(rows) for each step. Where these span all, nothing else has to be looked for.
 
-    >>> _moves(2, [(0, 1, -4), (3, -1, 4), (9, -1, 0)], (2, 0))  # q = floor(x/4) and x <= 9
+    >>> rows = [(0, 1, -4), (3, -1, 4), (9, -1, 0)]  # q = floor(x/4) and x <= 9
+    >>> _moves(2, rows, (2, 0), defined(2, rows))
     [(1, 0), (-1, 0), (4, 1), (-4, -1)]
     """
-    order, divs, _ = defined(n, ineqs)
+    order, divs, _ = said
     places = {k: at for at, k in enumerate(order)}
     free = n - len(divs)
     sizes = [1, *sorted({den for den, _ in divs if den < FAR})][:SIZES]

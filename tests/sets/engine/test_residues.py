@@ -6,7 +6,8 @@ from random import Random
 import pytest
 
 from polyvolta.sets.engine import integer
-from polyvolta.sets.engine.residues import ALONE, Residues, defined, dived, search
+from polyvolta.sets.engine.floors import defined, dived, near
+from polyvolta.sets.engine.residues import ALONE, Residues, search
 from polyvolta.sets.engine.rows import evaluate, negate
 from polyvolta.sets.engine.simplex import Tableau
 
@@ -95,8 +96,9 @@ def test_what_is_guessed_are_points_and_the_tableau_stays(seed):
     if tab.empty:
         return
     ends = [tab.maximum(drawn(Random(k), wide)) for k in range(4)]
-    point = dived(wide, rows, tab, defined(wide, rows))
-    assert point is None or all(evaluate(r, point) >= 0 for r in rows)
+    for guess in near, dived:
+        point = guess(wide, rows, tab, defined(wide, rows))
+        assert point is None or all(evaluate(r, point) >= 0 for r in rows)
     assert ends == [tab.maximum(drawn(Random(k), wide)) for k in range(4)]
     decided, point = search(wide, rows, tab, integer.sample)
     assert point is None or all(evaluate(r, point) >= 0 for r in rows)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from polyvolta.sets import BudgetExceeded, Map, Set, Unbounded, budget
 from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.engine import cone
+from polyvolta.sets.engine.floors import defined
 from polyvolta.sets.engine.integer import solve_equalities
 from polyvolta.sets.engine.rows import evaluate
 from tests.sets.brute import examples
@@ -312,7 +313,7 @@ def test_moves_lead_to_points_and_lattices_have_the_rank_of_the_points(seed):
             continue
         assert len(grid[1]) == np.linalg.matrix_rank(np.array(found) - found[0])
         for start in found[:2]:
-            moves = lattice._moves(3, rows, start)
+            moves = lattice._moves(3, rows, start, defined(3, rows))
             assert {tuple(x + y for x, y in zip(start, move, strict=True)) for move in moves} <= set(found)
             moved += len(moves)
         thin += len(grid[1]) < 3
