@@ -57,8 +57,8 @@ from .periodic import SHORT, cost, told
 from .rows import Row, complement, negate
 from .simplex import Tableau
 
-_PATIENCE = 12  # cuts between two checks that the branch has an integer point at all
-_LONG = 24  # cuts of a branch after which a caller may know another way
+_LONG = 8  # cuts of a branch after which a caller may know another way
+_PATIENCE = 24  # cuts between two checks that the branch has an integer point at all, which take as long as some twenty
 
 
 class Answered(Exception):

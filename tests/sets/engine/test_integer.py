@@ -13,6 +13,7 @@ from numpy.linalg import matrix_rank
 
 from polyvolta.sets.budgets import budget
 from polyvolta.sets.engine import residues
+from polyvolta.sets.engine.floors import defined
 from polyvolta.sets.engine.integer import _full, _tidy, is_empty, sample, solve_equalities
 from polyvolta.sets.engine.simplex import Tableau, tight_slacks
 from polyvolta.sets.errors import BudgetExceeded
@@ -215,7 +216,7 @@ def test_no_point_is_outside_of_what_residue_classes_span(system):
     if system is None:
         return
     width, rows, tab = system
-    found = residues.spanning(width, rows, tab)
+    found = residues.spanning(width, tab, defined(width, rows))
     if found is None:
         return
     found = list(found)
