@@ -12,6 +12,12 @@ from tests.sched.loops.oracle import deviation
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "sizes below a number, of which floors say less": (
+        """{ domain: "[N] -> { S[i] : 1 <= i <= N - 2 and 2*i <= N + 1 }", child: { schedule:
+             "[{ S[i] -> [(floor(i/3))] }, { S[i] -> [(floor(((i mod 4) + 1)/3))] }, { S[i] -> [(floor((1 - i)/3))] }]",
+             child: { schedule: "[{ S[i] -> [(i mod 3)] }]", options: "{ unroll[0] }" } } }""",
+        {1: 1, 2: 1, 3: 13, 9: 53, 40: 205},
+    ),
     "neighbours without anything at the same sizes": (
         """{ domain: "[N] -> { S[i] : 4 <= i <= N; T[] : N >= 6; U[i] : 9 <= i <= N; V[i] : 9 <= i <= N; W[] }",
              child: { sequence: [ { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] }]" } },
