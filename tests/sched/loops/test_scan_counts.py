@@ -12,6 +12,12 @@ from tests.sched.loops.oracle import deviation
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "sizes between those of two pieces, at which another statement has wider steps": (
+        """{ domain: "[N] -> { S[i] : N >= 4 and 0 <= i <= 3; S[i] : N <= 0 and 0 <= i <= 3;
+                               T[i] : N - 1 <= i <= 4 and N >= -1 }", child: { schedule:
+             "[N] -> [{ S[i] -> [(i)]; T[i] -> [(2*N - 2*i + 1)] }]" } }""",
+        {-1: 21, 1: 8, 2: 7, 3: 6, 9: 14, 40: 14},
+    ),
     "sizes below a number, of which floors say less": (
         """{ domain: "[N] -> { S[i] : 1 <= i <= N - 2 and 2*i <= N + 1 }", child: { schedule:
              "[{ S[i] -> [(floor(i/3))] }, { S[i] -> [(floor(((i mod 4) + 1)/3))] }, { S[i] -> [(floor((1 - i)/3))] }]",
