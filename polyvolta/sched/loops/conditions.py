@@ -79,7 +79,10 @@ def _bared(known: Known, out: System) -> System:
 
 
 def _needed(known: Known, rows: list[tuple[Key, int]], eqs: list[tuple[Key, int]]) -> list[tuple[Key, int]]:
-    """The rows that what is known, some equalities and the others do not imply."""
+    """The rows that what is known, some equalities and the others do not imply, over the integers.
+
+    Of N >= 3 and floor((N + 1)/3) >= 1 the first one is left.
+    """
     tab = known.tableau(rows, eqs)
     if tab.empty:
         return rows
@@ -87,7 +90,8 @@ def _needed(known: Known, rows: list[tuple[Key, int]], eqs: list[tuple[Key, int]
     order = sorted(range(n), key=lambda k: -len(rows[k][0]))
     gone = {k for k in order if tab.relaxed_implies(-(first + k + 1))}
     left = [k for k in range(n) if k not in gone]
-    if len(left) > 1 and any(abs(v) > 1 for k in left for _, v in rows[k][0]):  # never missed by as much as 1
+    gaps = any(abs(v) > 1 or c in known.columns.floors for k in left for c, v in rows[k][0])
+    if len(left) > 1 and gaps:  # never missed by as much as 1
         left = [k for k in left if not tab.relaxed_implies(-(first + k + 1), ALMOST)]
     return [rows[k] for k in left]
 

@@ -12,6 +12,24 @@ from tests.sched.loops.oracle import deviation
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "remainders of sizes without which the one condition in a loop never holds": (
+        """{ domain: "[M, N] -> { T[i] : N >= 0 and N <= 2*i <= N + 5 }", child: { schedule:
+             "[{ T[i] -> [(floor(4*i/3))] }]", child: { schedule: "[M] -> [{ T[i] -> [(floor((2*M + i + 1)/3))] }]",
+             child: { guard: "{ [a, b] : 4 <= b mod 12 <= 7 }" } } } }""",
+        {0: 1, 1: 1, 2: 1, 3: 1, 6: 26, 9: 14, 40: 1},
+    ),
+    "sizes between those of two pieces, at which another statement has wider steps": (
+        """{ domain: "[N] -> { S[i] : N >= 4 and 0 <= i <= 3; S[i] : N <= 0 and 0 <= i <= 3;
+                               T[i] : N - 1 <= i <= 4 and N >= -1 }", child: { schedule:
+             "[N] -> [{ S[i] -> [(i)]; T[i] -> [(2*N - 2*i + 1)] }]" } }""",
+        {-1: 21, 1: 8, 2: 7, 3: 6, 9: 14, 40: 14},
+    ),
+    "sizes below a number, of which floors say less": (
+        """{ domain: "[N] -> { S[i] : 1 <= i <= N - 2 and 2*i <= N + 1 }", child: { schedule:
+             "[{ S[i] -> [(floor(i/3))] }, { S[i] -> [(floor(((i mod 4) + 1)/3))] }, { S[i] -> [(floor((1 - i)/3))] }]",
+             child: { schedule: "[{ S[i] -> [(i mod 3)] }]", options: "{ unroll[0] }" } } }""",
+        {1: 1, 2: 1, 3: 13, 9: 53, 40: 205},
+    ),
     "neighbours without anything at the same sizes": (
         """{ domain: "[N] -> { S[i] : 4 <= i <= N; T[] : N >= 6; U[i] : 9 <= i <= N; V[i] : 9 <= i <= N; W[] }",
              child: { sequence: [ { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] }]" } },
@@ -566,7 +584,7 @@ TREES = {
              { T[i] -> [(floor((2N + i + 1)/3))] }, { T[i] -> [(i mod 3)] }, { T[i] -> [((2N + i + 1) mod 3)] }]",
              child: { extension: "{ [a, b, c, d] -> X[] : false }",
              child: { guard: "[N] -> { [a, b, c, d] : 4 <= b mod 12 <= 7 }" } } } }""",
-        {0: 15, 9: 12, 100: 18},
+        {0: 1, 7: 27, 9: 1, 34: 28, 100: 1},
     ),
     "a stride between bounds, of a member whose value others go with": (
         """{ domain: "[N] -> { T[i] : N <= 2i <= N + 5 }", child: { schedule: "[N] -> [{ T[i] -> [(floor(4i/3))] },

@@ -104,7 +104,7 @@ def _varying(columns: Columns, col: int, each: Sequence[System]) -> set[int]:
 
 
 def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: System) -> list[System]:
-    """Cases on sizes of which one holds where anything in a loop runs, by the alternatives of the conditions in it.
+    """Cases on sizes of which one holds where anything in a loop runs, by the conditions in it or their alternatives.
 
     Of n <= 4 or c0 mod 3 = 0, where 1 <= c0 <= 3 and (n + 2*c0) mod 8 >= 4, the second one leaves c0 = 3, and
     (n - 1) mod 8 >= 4. Where that takes more than a test a case, or holds at most sizes, one test that each case needs
@@ -117,7 +117,7 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
     col, loop : its column and its bounds.
     """
     cases = [stating(inner, some) for some in islice(_alternatives(body), CASES + 1)]
-    if not 1 < len(cases) <= CASES or not all(_speaks_of_sizes(inner, s, col) for s in cases):
+    if not 0 < len(cases) <= CASES or not all(_speaks_of_sizes(inner, s, col) for s in cases):
         return []
     found: list[System] = []
     with suppress(BudgetExceeded):
@@ -126,7 +126,7 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
         found = united(outer, [beyond(outer, s) for s in found if not outer.excludes_exactly(s)])
         if len(found) == 1:
             return found if has_rows(found[0]) and _one_test(outer, found[0]) else []
-        if len(found) > 1 and all(_one_test(outer, s) for s in found):
+        if 1 < len(found) <= CASES and all(_one_test(outer, s) for s in found):
             return found
     try:
         weaker = [bounded(WORTH, _weaker, outer, inner, case.add(loop)) for case in cases]

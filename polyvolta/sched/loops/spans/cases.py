@@ -23,7 +23,7 @@ same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import permutations
+from itertools import permutations, product
 
 from polyvolta.sched.loops.conditions import beyond
 from polyvolta.sched.loops.hoisting.needs import seldom
@@ -129,6 +129,36 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
             left, than = [lane.restrict(others, k).flatter(k, columns, there) for lane in left], left
         if one or any(_wider(known, left, than, j, c) for j, c in inner):
             return [few, others]
+    return None if already else _between_sizes(known, lanes, each, k, columns)
+
+
+def _between_sizes(
+    known: Known, lanes: Sequence[Lane], each: Sequence[System], k: int, columns: Sequence[int]
+) -> list[System] | None:
+    """Sizes from small ones to large ones, if some lanes have only the small ones, others only the large ones, and what
+    is left between has wider steps; None where there are none.
+
+    Of S[i] -> [i] for n <= 0 and for n >= 4 and T[i] -> [2*i] it is a loop of T from n = 1 to 3.
+    """
+    steps = [(j, c) for j, c in enumerate(columns) if j >= k and c]
+    rows = [[(seldom(known, *row), row) for row in s.ineqs.items() if known.columns.of_sizes(row[0])] for s in each]
+    some = list(dict.fromkeys(row for mine in rows for small, row in mine if small and not known.implies(*row)))
+    large = dict.fromkeys(row for mine in rows for small, row in mine if not small)
+    for low, high in product(some, large):
+        if low[0] != negated(high[0]) or low[1] + high[1] >= -1:
+            continue
+        left = [
+            lane
+            for lane, s in zip(lanes, each, strict=True)
+            if not any(known.ensures([*s.every_ge()], *row) for row in (low, high))
+        ]
+        if 0 < len(left) < len(lanes) and any(_wider(known, left, lanes, j, c) for j, c in steps):
+            few, between, many = System(), System(), System()
+            few.ge(*low)
+            between.ge(negated(low[0]), -low[1] - 1)
+            between.ge(negated(high[0]), -high[1] - 1)
+            many.ge(*high)
+            return [few, between, many]
     return None
 
 
