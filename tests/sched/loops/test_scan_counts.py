@@ -10,8 +10,26 @@ from polyvolta.sched.tree import Schedule
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
+
+def staggered(number, names):
+    """A tree of statements whose intervals, squares, and so on, begin and end one after another, all separate."""
+    dims = ", ".join(names)
+    domain = "; ".join(f"S{k}[{dims}] : {k} <= {dims} < N + {k}" for k in range(number))
+    band = ", ".join("{ " + "; ".join(f"S{k}[{dims}] -> [({v})]" for k in range(number)) + " }" for v in names)
+    types = "; ".join(f"separate[{k}]" for k in range(len(names)))
+    return f'{{ domain: "[N] -> {{ {domain} }}", child: {{ schedule: "[{band}]", options: "{{ {types} }}" }} }}'
+
+
 # (tree, values of N, the most tests at each)
 TREES = {
+    "ranges one after another, separate, as many as have a hundred cells": (
+        staggered(12, "i"),
+        {1: 58, 3: 51, 10: 23, 20: 31, 40: 51},
+    ),
+    "squares one after another, more than have few cells: of every second one they are few": (
+        staggered(11, "ij"),
+        {1: 63, 3: 90, 10: 183, 20: 503, 40: 1743},
+    ),
     "values that end before others begin, as residues of a size say": (
         """{ domain: "[N] -> { S[i] : N mod 2 = 1 and 0 <= i <= N; X[x] : N <= x <= N + 2 }", child: { schedule:
              "[N] -> [{ S[i] -> [(3*i - 4*floor(3*i/4))]; X[x] -> [(2*N + 3*x + 1)] }]", options: "{ atomic[0] }",
