@@ -30,6 +30,12 @@ TREES = {
         staggered(11, "ij"),
         {1: 63, 3: 90, 10: 183, 20: 503, 40: 1743},
     ),
+    "a number with loops inside, in the midst of which two other statements have an instance": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N; T[i] : 2 <= i < N; U[i, j] : 0 <= i, j < N }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[i] -> [(i)]; U[i, j] -> [(4)] }, { S[i] -> [(2)]; T[i] -> [(5)]; U[i, j] -> [(i)] },
+               { S[i] -> [(1)]; T[i] -> [(i)]; U[i, j] -> [(j)] }]" } }""",
+        {1: 13, 3: 29, 5: 52, 8: 100, 20: 472, 40: 1732},
+    ),
     "values that end before others begin, as residues of a size say": (
         """{ domain: "[N] -> { S[i] : N mod 2 = 1 and 0 <= i <= N; X[x] : N <= x <= N + 2 }", child: { schedule:
              "[N] -> [{ S[i] -> [(3*i - 4*floor(3*i/4))]; X[x] -> [(2*N + 3*x + 1)] }]", options: "{ atomic[0] }",
