@@ -36,6 +36,13 @@ TREES = {
                { S[i] -> [(1)]; T[i] -> [(i)]; U[i, j] -> [(j)] }]" } }""",
         {1: 13, 3: 29, 5: 52, 8: 100, 20: 472, 40: 1732},
     ),
+    "windows of a remainder, in tiles of half its divisor and of a quarter": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N and (i + 7) mod 20 <= 9; T[i] : 0 <= i < N and (i + 7) mod 20 <= 9 }",
+             child: { sequence: [
+             { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(floor(i/10))] }, { S[i] -> [(i)] }]" } },
+             { filter: "{ T[i] }", child: { schedule: "[{ T[i] -> [(floor(i/5))] }, { T[i] -> [(i)] }]" } } ] } }""",
+        {1: 11, 3: 15, 20: 29, 40: 56},
+    ),
     "values that end before others begin, as residues of a size say": (
         """{ domain: "[N] -> { S[i] : N mod 2 = 1 and 0 <= i <= N; X[x] : N <= x <= N + 2 }", child: { schedule:
              "[N] -> [{ S[i] -> [(3*i - 4*floor(3*i/4))]; X[x] -> [(2*N + 3*x + 1)] }]", options: "{ atomic[0] }",
