@@ -158,14 +158,14 @@ def test_bounds_that_count_at_one_value_outside_are_compared_there():
 
 
 def test_of_ranges_that_are_too_many_to_separate_what_all_share_is_separate():
-    """Eleven ranges within one another: in the innermost one nothing is tested."""
-    names = range(11)
+    """Seventeen ranges within one another: in the innermost one nothing is tested."""
+    names = range(17)
     got = Schedule.parse(
         '{ domain: "[N] -> { ' + "; ".join(f"S{k}[i] : {k} <= i < N - {k}" for k in names) + ' }", child: {'
         'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [(i)]" for k in names) + ' }]", options: "{ separate[0] }", child: {'
         'schedule: "[{ ' + "; ".join(f"S{k}[i] -> [({k})]" for k in names) + ' }]" } } }'
     )
-    loops = found(got, [{"N": n} for n in (0, 1, 10, 11, 20, 21, 22, 23, 30)])
+    loops = found(got, [{"N": n} for n in (0, 1, 10, 11, 20, 21, 22, 23, 30, 32, 33, 34, 40)])
     assert loops.notes
     assert counted(loops.body, {"N": 2000}) - counted(loops.body, {"N": 1000}) == 1000
 

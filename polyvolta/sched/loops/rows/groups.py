@@ -6,8 +6,9 @@ connected components of "does not run wholly after" are the groups, in topologic
 
 The types of loops change what the items are. With `atomic` each statement is one, whatever its lanes say. `separate`
 then cuts the values of a group into cells, in each of which the same classes have values throughout and what lanes say
-of sizes and of loops outside is decided, too, if the cells are not too many with that. And what a band isolates is cut
-out beforehand:
+of sizes and of loops outside is decided, too, if the cells are not too many with that. Where they are even without, and
+classes differ in numbers alone, they are those of every second class, or every third: the others are tested. And what a
+band isolates is cut out beforehand:
 
     elsewhere   nothing is isolated at these values outside
     before      below a lower bound of what is isolated
@@ -19,7 +20,7 @@ Where that is a union, its disjoint pieces cut one after another.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import permutations
 
 from polyvolta.sched.components import strongly_connected
@@ -29,10 +30,11 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, classes, shadow
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 
-MANY = 10  # classes beyond which values are not cut into cells
+MANY = 16  # classes beyond which values are not cut into cells
 NUMBERS = 32  # the same, where numbers bound all of them
 REST = 4  # loops beside the one over what all lanes have, beyond which they share one
 CELLS = 64  # cells beyond which that is given up
+SMALL = 136  # the same of ranges that differ in numbers alone, in a band's last loop: sixteen in a row have as many
 
 
 def groups(
@@ -69,13 +71,14 @@ def groups(
             continue
         plain = [shadow(c, k, col) for c in each]
         if loop_type == "core":
-            core, rest = _core(known, plain)
-            if len(rest) > REST:
+            some, rest = _coarse(known, plain, col) or _core(known, plain)
+            if some is None:
                 out.append(Group(together))
                 continue
-            found = [(core, True), *[(s, False) for s in rest]]
+            found = [*[(cell, True) for cell in some], *[(s, False) for s in rest]]
         else:
-            cells = _separate(known, plain, whose, col)
+            small = len(_by_numbers(plain, col)) == 1 and not any(columns[k + 1 :])
+            cells = _separate(known, plain, whose, col, SMALL if small else CELLS)
             if cells is None:
                 return None
             found = [(cell, True) for cell in cells]
@@ -86,7 +89,8 @@ def groups(
             alone = _closer(known, inside[0], k, columns) if len(inside) == 1 else None
             if inside:
                 items.append((None, [alone]) if alone is not None else (cell if whole else None, inside))
-        for some in _components(known, [inside for _, inside in items], k, columns, first):
+        within = [cell for cell, _ in items]
+        for some in _components(known, [inside for _, inside in items], k, columns, first, within):
             shared = [lane for at in some for lane in items[at][1]]
             out.append(Group(shared, items[some[0]][0] if len(some) == 1 else None))
     return out
@@ -105,27 +109,62 @@ def _closer(known: Known, lane: Lane, k: int, columns: Sequence[int]) -> Lane | 
 
 
 def _separate(
-    known: Known, plain: Sequence[System], whose: Sequence[Sequence[System]], col: int
+    known: Known, plain: Sequence[System], whose: Sequence[Sequence[System]], col: int, most: int
 ) -> list[System] | None:
     """The cells of some shadows; by what their lanes say of what is outside, too, if that makes not too many."""
     found = None
     if sum(map(len, whose)) > len(plain):
         finer = [s.copy().add(rows) for s, some in zip(plain, whose, strict=True) for rows in some]
-        found = _cells(known, finer, col)
-    return _cells(known, plain, col) if found is None else found
+        found = _cells(known, finer, col, CELLS)
+    return _cells(known, plain, col, most) if found is None else found
 
 
-def _core(known: Known, shadows: Sequence[System]) -> tuple[System, list[System]]:
-    """What all of some shadows share, and what is outside of that in disjoint systems."""
+def _core(known: Known, shadows: Sequence[System]) -> tuple[list[System] | None, list[System]]:
+    """What all of some shadows share, and what is outside of that in disjoint systems; None where these are many."""
     rows = list(dict.fromkeys(row for s in shadows for row in s.every_ge() if not known.says(*row)))
     core = _of_rows(rows)  # of parallel rows the strongest
-    return core, difference(known, System(), rows if core.empty else list(core.ineqs.items()))
+    rest = difference(known, System(), rows if core.empty else list(core.ineqs.items()))
+    return ([core], rest) if len(rest) <= REST else (None, [])
 
 
-def _cells(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
+def _coarse(known: Known, shadows: Sequence[System], col: int) -> tuple[list[System], list[System]] | None:
+    """Cells of fewer shadows than are too many, and what the others have besides: those that differ in numbers alone.
+
+    Of 16 intervals from k to N + k every second one, or every third, and the last one, so that none begins in what all
+    have. In a cell of these an interval is tested, once for each loop inside, that begins or ends there: one or two.
+    None where no shadows are alike, or cells are too many.
+    """
+    each = _by_numbers(shadows, col)
+    for step in range(2, max(map(len, each)) if len(shadows) <= MANY else 0):
+        chosen = [{*range(0, len(some), step), len(some) - 1} for some in each]
+        found = cells(known, [some[k] for some, those in zip(each, chosen, strict=True) for k in sorted(those)])
+        if found is None:
+            continue
+        rest: list[System] = []
+        others = [s for some, those in zip(each, chosen, strict=True) for k, s in enumerate(some) if k not in those]
+        for s in others:
+            left = [s]
+            for old in (*found, *rest):
+                left = [part for whole in left for part in difference(known, whole, list(old.every_ge()))]
+            rest += left
+            if len(rest) > CELLS:
+                return None
+        return found, rest
+    return None
+
+
+def _by_numbers(shadows: Sequence[System], col: int) -> list[list[System]]:
+    """Shadows whose bounds of a column differ in numbers alone together, in order of these."""
+    alike: dict[tuple, list[System]] = {}
+    for s in shadows:
+        alike.setdefault(tuple(sorted(key for key, _ in s.every_ge() if coefficient(key, col))), []).append(s)
+    return [sorted(some, key=lambda s: sorted(s.every_ge())) for some in alike.values()]
+
+
+def _cells(known: Known, shadows: Sequence[System], col: int, most: int) -> list[System] | None:
     """The cells of some shadows; None where these are too many."""
     numbers = all(_between_numbers(s, col) for s in shadows)
-    return cells(known, shadows) if len(shadows) <= (NUMBERS if numbers else MANY) else None
+    return cells(known, shadows, most) if len(shadows) <= (NUMBERS if numbers else MANY) else None
 
 
 def _tested(known: Known, lanes: Sequence[Lane], inside: Sequence[int]) -> list[System]:
@@ -165,17 +204,40 @@ def in_order(
 
 
 def _components(
-    known: Known, items: Sequence[list[Lane]], k: int, columns: Sequence[int], first: First | None
+    known: Known,
+    items: Sequence[list[Lane]],
+    k: int,
+    columns: Sequence[int],
+    first: First | None,
+    within: Sequence[System | None] = (),
 ) -> list[tuple[int, ...]]:
-    """The strongly connected components of "must not run wholly after", in order."""
+    """The strongly connected components of "must not run wholly after", in order.
+
+    Parameters
+    ----------
+    within : for each item a system that has all its lanes, or None: where rows tell two apart lanes are not compared.
+    """
 
     compared = Compared(known, k, columns, first)
+    rows = [None if s is None else dict(s.every_ge()) for s in within]
 
     def before(p: int, q: int) -> bool:
+        a, b = (rows[p], rows[q]) if rows else (None, None)
+        if a is not None and b is not None and _ahead(a, b, columns[k]):
+            return True
         return all(compared.precedes(a, b) for a in items[p] for b in items[q])
 
     numbers = range(len(items))
     return strongly_connected(numbers, [(p, q) for p, q in permutations(numbers, 2) if not before(q, p)])
+
+
+def _ahead(some: Mapping[Key, int], others: Mapping[Key, int], col: int) -> bool:
+    """Whether values of a column by some rows are before those by others, or never beside them, as opposite rows say.
+
+    Of cells two such rows tell one from another.
+    """
+    opposite = [(key, others.get(negated(key)), const) for key, const in some.items() if coefficient(key, col) <= 0]
+    return any(other is not None and other + const < 0 for _, other, const in opposite)
 
 
 # ---- cells

@@ -6,6 +6,7 @@
     S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
     where the second member is atomic              else one loop with both: none that runs from 4 to N
     S[i] -> [i, i mod 2], T[j] -> [0, j], in bands     if (c0 == 0) a loop of both; else S
+    S[i] -> [0, 0, i], T[i, j, k] -> [i, j, k]     if (c0 == 0 && c1 == 0) an innermost loop of both; else one of T
     S[k] -> [i, k] for k < i = 5, T[k] -> [i, k]   if (c0 == 5) a loop of both; else one of T, as innermost ones
     S[i] -> [8i], T[i] -> [i] for n < 3            where n is 3 or more a loop of S in steps of 8; else one of both
     S[i] -> [i mod 4] at the tile 5, T[i] -> [i mod 4]     if (c0 == 5) a loop of both, written out; else one of T: no
@@ -37,8 +38,11 @@ from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.holes import long
 from polyvolta.sched.loops.spans.shadows import dense, valued
+from polyvolta.sched.loops.spans.telling import width
 
 CASES = 6  # cases beyond which there is one loop
+TESTS = 3  # the same, of what a loop would ask at each of its iterations
+FEW = 4  # iterations up to which it asks
 TOLD = 9  # the same, of what is written out inside
 
 
@@ -177,14 +181,17 @@ def by_presence(known: Known, group: Group, k: int, col: int) -> list[System]:
 
 
 def by_tests(known: Known, group: Group, k: int, col: int) -> list[System]:
-    """Two cases of loops outside, if a loop with many iterations would ask at each of them which it is; else none."""
+    """Up to three cases of loops outside, if a loop with several iterations would ask at each which it is; else none.
+
+    Where what one needs are two rows, as c1 = 0 and c4 = 0 of those from 0 on, the others are two, with the same code.
+    """
     shadows = group.classes(k, col)
-    b = bounds(known, shadows, col) if long(known, shadows, col) else None
-    if b is None:
+    b = bounds(known, shadows, col)
+    if b is None or all(width(known, loop, col, FEW) for loop in b.cases()):
         return []
     inside = b.within(known, col)
     asked = [beyond(inside, lane.shadows[k]).every_ge() for lane in group.lanes]
-    return _apart(known, [[row for row in rows if not coefficient(row[0], col)] for rows in asked], 2)
+    return _apart(known, [[row for row in rows if not coefficient(row[0], col)] for rows in asked], TESTS)
 
 
 def _apart(known: Known, each: Iterable[Iterable[Row]], most: int) -> list[System]:

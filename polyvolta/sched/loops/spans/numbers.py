@@ -26,8 +26,9 @@ from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, coefficient
-from polyvolta.sched.loops.rows.order import First, ends
+from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.spans.few import many
+from polyvolta.sched.loops.spans.shadows import valued
 
 COPIES = 4, 16  # of statements, the most that cuts make: in a nest of loops, alone
 
@@ -78,6 +79,40 @@ def at_numbers(
         if len(in_order(known, items, k, columns, first)) == len(items):
             return items
     return []
+
+
+def around_numbers(
+    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None
+) -> list[System] | None:
+    """The numbers at which a lane has loops inside that others are in the midst of, and what is between them.
+
+    Of S[i] -> [i, 2] beside T[i, j] -> [20, i, j] the loops of T would ask at each of their iterations whether it is
+    the place of S; at 20 alone they are cut there. Where they are no part of an outer loop it costs a copy of each
+    other lane. None where there is no such number, or copies are many.
+    """
+    col, inside = columns[k], Compared(known, k + 1, columns, first)
+    loops = [(j, inner) for j, inner in enumerate(columns) if j > k and inner]
+    others = [lane for lane in lanes if not is_number(lane.shadows[k], col)]
+    found: set[int] = set()
+    for lane in lanes:
+        low, high = ends(lane.shadows[k], col)
+        if low is not None and low == high and not all(valued(lane.shadows[j], inner) for j, inner in loops):
+            if any(not (inside.precedes(lane, o) or inside.precedes(o, lane)) for o in others):
+                found.add(low)
+    if not 0 < len(found) * len(others) <= COPIES[0]:
+        return None
+    out: list[System] = []
+    for low, high in pairwise([None, *sorted(found), None]):
+        cell = System()
+        if low is not None:
+            here = System()
+            here.eq(((col, 1),), -low)
+            out.append(here)
+            cell.ge(((col, 1),), -low - 1)
+        if high is not None:
+            cell.ge(((col, -1),), high - 1)
+        out.append(cell)
+    return out
 
 
 def _between(known: Known, lanes: Sequence[Lane], k: int, col: int, low: int | None, high: int | None) -> list[Lane]:

@@ -15,6 +15,7 @@
     S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`numbers`)
     S1[i] -> [i] for i < n, S2[i] -> [i] for i < m      a loop of S1 that asks for S2, and S2 from n on (`unordered`)
     S1[i] -> [i] for 0 <= i < n, S2[] -> [4]            S1 to 3, S2, S1 from 4 on, outermost (`numbers`)
+    S1[i] -> [i, 2], S2[i, j] -> [20, i, j]            to 19, at 20, and from 21 on: loops of S2 are cut at 2 alone
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
 more than a few iterations in between would find nothing, at some values outside, their shadows are looked at as sets
@@ -42,7 +43,7 @@ from polyvolta.sched.loops.spans.alone import SOME, alone, at_end, mixed, of_one
 from polyvolta.sched.loops.spans.cases import by_sizes
 from polyvolta.sched.loops.spans.few import around_few, around_places, beside_few, between_numbers
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
-from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers, both_values, few_copies
+from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, beside_numbers, both_values, few_copies
 from polyvolta.sched.loops.spans.shadows import MANY, shadows_of, span, valued, within
 from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
@@ -208,6 +209,18 @@ def _numbers_apart(loop: Shared) -> Items | None:
     return loop.within(disjoint(loop.known, [*numbers, *loop.several]))
 
 
+def _around_numbers(loop: Shared) -> Items | None:
+    """In an outermost loop numbers that have loops inside, beside several that are in the midst of these.
+
+    What is between these numbers is cut as a loop of its own. Loops inside that are separate are cut anyway.
+    """
+    if not loop.several or loop.numbered or loop.place.inside:
+        return None
+    where = loop.k, loop.columns, loop.first
+    items = loop.within(around_numbers(loop.known, loop.lanes, *where)) or ()
+    return [g.lanes for lanes in items for g in parted(loop.known, Group(lanes), *where, loop.place)] or None
+
+
 def _at_end(loop: Shared) -> Items | None:
     """In an innermost loop the one value at which all others end, or begin: none asks whether it is there yet."""
     if not loop.place.innermost:
@@ -295,6 +308,7 @@ RULES: tuple[Callable[[Shared], Items | None], ...] = (
     _numbers_of_one,
     _at_numbers,
     _numbers_apart,
+    _around_numbers,
     _at_end,
     _of_one,
     # it has many

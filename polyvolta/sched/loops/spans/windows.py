@@ -2,17 +2,18 @@
 
 Where c0 is floor(i/20), what (i + 7) mod 20 <= 9 keeps of a tile is its end and its beginning: floor((i + 7)/20) is
 c0 + 1 at its end and c0 before, and at either the remainder is a row. No loop runs through what is between to test it.
+Where c0 is floor(i/10) the end is in odd tiles and the beginning in even ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import FEW, Lane, linked
 from polyvolta.sched.loops.rows.linear import Key, coefficient, dense, local, negated
 from polyvolta.sched.loops.rows.order import Compared
-from polyvolta.sched.loops.rows.pieces import NEAR, Piece, total
+from polyvolta.sched.loops.rows.pieces import NEAR, Piece, Value, total
 from polyvolta.sets.engine.simplex import Tableau
 
 
@@ -87,35 +88,50 @@ def _wide(piece: Piece, key: Key) -> bool:
 
 def _beside(piece: Piece) -> Iterator[Piece]:
     """A piece at each value of a floor with one local column, counted from one of that divisor, or of a multiple,
-    that has none.
+    that has none; or of one of its parts, each remainder that this leaves by itself.
 
-    It is the one with the fewest such values; none where no floor has few. A loop of a few iterations stays as it is.
+    Where c0 is floor(i/10), floor(i/20) is c0/2 at even ones and (c0 - 1)/2 at odd ones. It is the floor with the
+    fewest such values; none where no floor has few. A loop of a few iterations stays as it is.
     """
     mine = [(d, v) for (d, f, _), v in piece.floors.items() if v[2] == 1 and _single(v[0]) and _wide(piece, f)]
     others = [(d, v) for (d, _, _), v in piece.floors.items() if not local(v[0])]
-    pairs = [(v, total([(e // d, w)])) for d, v in mine for e, w in others if e % d == 0]
+    pairs = [(v, [total([(e // d, w)])]) for d, v in mine for e, w in others if e % d == 0]
+    for d, v in mine:
+        for e, (key, const, den) in others:
+            if d % e == 0 and 1 < d // e <= NEAR:
+                pairs.append((v, [(key, const - den * r, den * (d // e)) for r in range(d // e)]))
     if not pairs:
         return
     place = {c: 1 + k for k, c in enumerate(sorted(piece.system.columns()))}
     tab = Tableau(len(place))
     for row in piece.system.every_ge():
         tab.add_ineq(dense(place, *row))
-    found = []
-    for v, w in pairs if not tab.empty else ():
-        key, const, den = total([(1, v), (-1, w)])
-        if all(c in place for c, _ in key):
-            row = dense(place, key, const)
-            low, high = tab.minimum(row), tab.maximum(row)
-            if low is not None and high is not None:
-                begin, end = -(-low[0] // (low[1] * den)), high[0] // (high[1] * den)
-                if end - begin < NEAR:
-                    found.append((end - begin, begin, v, w))
-    for steps, begin, (key, const, _), w in sorted(found, key=lambda f: f[0])[:1]:
+    found: list[tuple[int, Value, list[tuple[Value, int, int]]]] = []
+    for v, some in pairs if not tab.empty else ():
+        spans = [(w, *span) for w in some if (span := _span(tab, place, total([(1, v), (-1, w)])))]
+        if len(spans) == len(some):
+            found.append((sum(end + 1 - begin for _, begin, end in spans), v, spans))
+    for _, (key, const, _), spans in sorted(found, key=lambda f: f[0])[:1]:
         col, sign = key[-1]
-        for n in range(begin, begin + steps + 1):
+        for w, n in [(w, n) for w, begin, end in spans for n in range(begin, end + 1)]:
             part = piece.copy()
+            if len(spans) > 1:
+                part.system.mod(*w)
             part.replace(col, *total([(sign, w), (-sign, (key[:-1], const - n, 1))]))
             part.settle()
             part.fix_floors()
             if not part.system.empty:
                 yield part
+
+
+def _span(tab: Tableau, place: Mapping[int, int], value: Value) -> tuple[int, int] | None:
+    """From which number to which a value is; None where it may have more than a few."""
+    key, const, den = value
+    if not all(c in place for c, _ in key):
+        return None
+    row = dense(place, key, const)
+    low, high = tab.minimum(row), tab.maximum(row)
+    if low is None or high is None:
+        return None
+    begin, end = -(-low[0] // (low[1] * den)), high[0] // (high[1] * den)
+    return (begin, end) if end - begin < NEAR else None
