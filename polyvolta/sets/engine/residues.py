@@ -10,6 +10,7 @@ its constant is the row at the base. With one t left, a question is one of inter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import compress
 from math import gcd
 
@@ -19,6 +20,7 @@ from .simplex import Tableau
 
 Point = tuple[int, ...]
 Div = tuple[int, Row]
+Range = tuple[int, int] | None  # the least and the greatest integer, None where there is no end
 Sampler = Callable[[int, Sequence[Row], Sequence[Row]], Point | None]
 """An integer point of equalities and inequalities over so many variables, or None: `integer.sample`."""
 
@@ -188,7 +190,12 @@ def _interval(rows: Sequence[Row]) -> tuple[int | None, int | None]:
 
 
 def resolved(
-    tab: Tableau, columns: Sequence[int], divs: Sequence[Div], rows: Iterable[tuple[bool, Row]] = (), few: int = FEW
+    tab: Tableau,
+    columns: Sequence[int],
+    divs: Sequence[Div],
+    rows: Iterable[tuple[bool, Row]] = (),
+    few: int = FEW,
+    known: dict[int, Range] | None = None,
 ) -> Residues | None:
     """All points whose variables, some columns of a tableau, have values that the tableau allows, divs appended.
 
@@ -198,6 +205,7 @@ def resolved(
     Parameters
     ----------
     rows : (whether it is an equality, row over the variables and divs): bases that they exclude are left out.
+    known : of columns, between which integers they are by the tableau, or None; gets what is found.
 
     >>> tab = Tableau(2)
     >>> for row in (0, 1, 0), (2, -1, 0), (0, 0, 1):
@@ -207,12 +215,14 @@ def resolved(
     (6, [(0, 2, 1)])
     """
     ranges: list[tuple[int, int]] = []
-    endless = (0, few)
+    endless, known = (0, few), {} if known is None else known
     for k in columns:
-        unit = [0] * (tab.n + 1)
-        unit[k + 1] = 1
-        low, high = tab.minimum(unit), tab.maximum(unit)
-        ranges.append(endless if low is None or high is None else (-(-low[0] // low[1]), high[0] // high[1]))
+        if k not in known:
+            unit = [0] * (tab.n + 1)
+            unit[k + 1] = 1
+            low, high = tab.minimum(unit), tab.maximum(unit)
+            known[k] = None if low is None or high is None else (-(-low[0] // low[1]), high[0] // high[1])
+        ranges.append(known[k] or endless)
         if ranges[-1][0] > ranges[-1][1]:
             return Residues((), (), 0)
     size, listed = 1, set()
@@ -296,7 +306,14 @@ def _points(n: int, ineqs: Sequence[Row], tab: Tableau, few: int = FEW) -> tuple
     if not divs:
         return None, [], places
     rows = [(r[0], *[r[1 + k] for k in order]) for r in rest]
-    return resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows], few), rows, places
+    known = _ranges(n, tuple(ineqs))
+    return resolved(tab, order[: n - len(divs)], divs, [(False, r) for r in rows], few, known), rows, places
+
+
+@lru_cache(maxsize=1 << 8)  # whoever asks for what spans points has asked for one
+def _ranges(n: int, ineqs: Sequence[Row]) -> dict[int, Range]:
+    """What was found of the ranges of variables under inequalities; to be filled."""
+    return {}
 
 
 def defined(n: int, ineqs: Sequence[Row]) -> tuple[list[int], list[Div], list[Row]]:
