@@ -123,10 +123,11 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
         tab.add_ineq(row)
     if tab.empty:
         return None
+    begun = ineqs, tab.mark()
     tight = [row for row, t in zip(ineqs, tight_slacks(tab, 0, len(ineqs)), strict=True) if t]
     if tight:
         return of_points(n, tight, ineqs)
-    first = sample(n, (), ineqs)
+    first = sample(n, (), ineqs, begun=begun)
     if first is None:
         return None
     moves = _moves(n, ineqs, first)
@@ -147,7 +148,7 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
         form = still[0]
         value = dot(form, first)
         for row in ((-value - 1, *form), (value - 1, *negate(form))):
-            other = sample(n, (), (*ineqs, row))
+            other = sample(n, (), (*ineqs, row), begun=begun)
             if other is not None:
                 moves.append(tuple([y - x for x, y in zip(first, other, strict=True)]))
                 still = _constant(n, moves)
