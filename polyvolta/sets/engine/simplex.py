@@ -22,6 +22,7 @@ tableau is at another vertex of the same polyhedron.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import gcd, lcm
 from operator import add, neg, sub
 from typing import Any
@@ -387,6 +388,12 @@ def redundant_rows(
         if out[-1]:
             kept = rest
     return tuple(out)
+
+
+@lru_cache(maxsize=1 << 8)  # of what is projected from pieces that are alike
+def redundant(n: int, eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> tuple[bool, ...]:
+    """`redundant_rows`, remembered."""
+    return redundant_rows(n, eqs, ineqs)
 
 
 def tight_slacks(tab: Tableau, first: int, count: int) -> tuple[bool, ...]:
