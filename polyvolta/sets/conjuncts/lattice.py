@@ -125,6 +125,7 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
         tab.add_ineq(row)
     if tab.empty:
         return None
+    begun = ineqs, tab.mark()
     tight = [row for row, t in zip(ineqs, tight_slacks(tab, 0, len(ineqs)), strict=True) if t]
     if tight:
         return of_points(n, tight, ineqs)
@@ -132,12 +133,13 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
     first, points = near(n, ineqs, tab, said), None
     if first is None:
         points = spanning(n, tab, said)
-        first = next(points, None) if points is not None else sample(n, (), ineqs)
+        first = next(points, None) if points is not None else sample(n, (), ineqs, begun=begun)
     if first is None:
         return None
     moves = _moves(n, ineqs, first, said)
     still = _constant(n, moves)
     if points is None and still:
+        tab.rollback(begun[1])
         points = spanning(n, tab, said)
     if points is not None:
         for other in points:
@@ -154,7 +156,7 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
         form = still[0]
         value = dot(form, first)
         for row in ((-value - 1, *form), (value - 1, *negate(form))):
-            other = sample(n, (), (*ineqs, row))
+            other = sample(n, (), (*ineqs, row), begun=begun)
             if other is not None:
                 moves.append(tuple([y - x for x, y in zip(first, other, strict=True)]))
                 still = _constant(n, moves)

@@ -29,6 +29,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import compress
 from operator import neg
+from typing import Any
 
 from ..budgets import metered, spend, weight
 from . import residues
@@ -38,6 +39,7 @@ from .simplex import Tableau, tight_slacks
 
 Point = tuple[int, ...]
 Lattice = tuple[Point, tuple[Point, ...]]
+Begun = tuple[list[Row], Any]
 
 FLAT = 3  # up to so many variables, corners are tried before any search
 
@@ -113,19 +115,27 @@ def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = Fals
 
 
 @metered
-def sample(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> Point | None:
+def sample(
+    n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False, begun: Begun | None = None
+) -> Point | None:
     """An integer point, or None when there is none.
 
     Exact. Polynomially many LPs for a fixed number of variables, usually one or none; exponential in the
     number of variables at worst, hence under a budget. `tidy` as for `is_empty`.
 
+    Parameters
+    ----------
+    begun : the first inequalities, and the mark of a tableau after they were added, one by one.
+
     >>> sample(2, (), ((0, 0, 1), (-100000, 300000, -299999), (200000, -300000, 299998)))
     (100000, 100000)
     """
-    return _solve(n, eqs, ineqs, tidy)
+    return _solve(n, eqs, ineqs, tidy, begun)
 
 
-def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> Point | None:
+def _solve(
+    n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False, begun: Begun | None = None
+) -> Point | None:
     """`sample`: solve equalities, tighten, look for new equalities, and so on; then search what is full."""
     spend(1 + n * (len(eqs) + len(ineqs)) // 64)
     maps: list[Lattice] = []
@@ -149,8 +159,11 @@ def _solve(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False)
         tidy = False
         point, tab = pushed(n, ineqs), None
         if point is None:
-            tab = Tableau(n)
-            for row in ineqs:
+            tab, done = Tableau(n), 0
+            if begun is not None and not maps and ineqs[: len(begun[0])] == begun[0]:
+                done = len(begun[0])
+                tab.rollback(begun[1])
+            for row in ineqs[done:]:
                 tab.add_ineq(row)
                 if tab.empty:
                     return None

@@ -22,6 +22,7 @@ tableau is at another vertex of the same polyhedron.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import gcd, lcm
 from operator import add, neg, sub
 from typing import Any
@@ -30,6 +31,7 @@ from ..budgets import spend, weight
 from ..errors import BudgetExceeded
 from .rows import Row
 
+SMALL = 63  # bits of numbers whose `weight` is 1
 _OBJECTIVE = 1 << 60  # the number of the row being optimised: no variable, hence never a limit
 
 
@@ -180,30 +182,32 @@ class Tableau:
 
     def _combined(self, const: int, terms: Iterable[tuple[int, int]]) -> list[int]:
         """A constant and multiples of variables, which are given by where they are, as a form of the columns."""
-        rows, used, den = self._rows, [], 1
-        out = [0] * len(self._cols)
-        out[0], out[1] = 1, const
+        rows, used, alone, den = self._rows, [], [], 1
         for w, c in terms:
             if w < 0:
-                out[-w] = c
+                alone.append((-w, c))
             else:
                 other = rows[w]
                 used.append((c, other))
                 if other[0] != 1:
                     den = lcm(den, other[0])
-        if not used:
-            return out
-        if den != 1:
-            out = [den * c for c in out]
+        out: list[int] = []
         for c, other in used:
             f = c if den == 1 else c * (den // other[0])
             if f == 1:
-                out = list(map(add, out, other))
+                out = list(map(add, out, other)) if out else other[:]
             elif f == -1:
-                out = list(map(sub, out, other))
+                out = list(map(sub, out, other)) if out else list(map(neg, other))
+            elif out:
+                out = [a + f * b for a, b in zip(out, other)]  # noqa: B905, of one length
             else:
-                out = [a + f * b for a, b in zip(out, other, strict=True)]
+                out = [f * b for b in other]
+        if not out:
+            out = [0] * len(self._cols)
         out[0] = den
+        out[1] += den * const
+        for j, c in alone:
+            out[j] += den * c
         return _reduced(out) if den != 1 else out
 
     def _climb(self, r: int, stop: int | None) -> bool:
@@ -257,7 +261,8 @@ class Tableau:
         rows = self._rows
         old = rows[r]
         c = old[j]
-        spend(1 + len(rows) * len(old) * weight(c, old[0]) // 128)
+        large = c.bit_length() > SMALL or old[0].bit_length() > SMALL
+        spend(1 + len(rows) * len(old) * (weight(c, old[0]) if large else 1) // 128)
         if c > 0:
             new = list(map(neg, old))
             new[0], new[j] = c, old[0]
@@ -282,7 +287,9 @@ class Tableau:
                 else:
                     out = [x + f * y for x, y in zip(row, new)]  # noqa: B905, the hottest line of all
                 out[0], out[j] = den, f * slope
-                rows[i] = _reduced(out) if den != 1 else out
+                if den != 1 and (g := gcd(*out)) != 1:
+                    out = [x // g for x in out]
+                rows[i] = out
         rows[r] = new
         enter, leave = self._cols[j], self._basic[r]
         self._cols[j], self._basic[r] = leave, enter
@@ -304,13 +311,15 @@ class Tableau:
 
         With `parts` whether they imply that it is at least 1/parts - 1, as it is where integers satisfy them.
         """
-        token = self.mark()
+        token = None
         if slack in self._cols:
             j = self._cols.index(slack)
             r = self._leaving(-1, j, False)
             if r < 0 or (self._rows[r][1] > 0 and not parts):
                 return False
+            token = self.mark()
             self._pivot(r, j)
+        token = token or self.mark()
         r = self._basic.index(slack)
         den, *row = self._rows[r]
         if parts:
@@ -379,6 +388,12 @@ def redundant_rows(
         if out[-1]:
             kept = rest
     return tuple(out)
+
+
+@lru_cache(maxsize=1 << 8)  # of what is projected from pieces that are alike
+def redundant(n: int, eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> tuple[bool, ...]:
+    """`redundant_rows`, remembered."""
+    return redundant_rows(n, eqs, ineqs)
 
 
 def tight_slacks(tab: Tableau, first: int, count: int) -> tuple[bool, ...]:

@@ -64,7 +64,7 @@ TREES = {
         """{ domain: "[N] -> { S[i] : 0 <= i < N; T[i] : 2 <= i < N; U[i, j] : 0 <= i, j < N }", child: { schedule:
              "[{ S[i] -> [(i)]; T[i] -> [(i)]; U[i, j] -> [(4)] }, { S[i] -> [(2)]; T[i] -> [(5)]; U[i, j] -> [(i)] },
                { S[i] -> [(1)]; T[i] -> [(i)]; U[i, j] -> [(j)] }]" } }""",
-        {1: 13, 3: 29, 5: 52, 8: 100, 20: 472, 40: 1732},
+        {1: 10, 3: 29, 5: 52, 8: 100, 20: 472, 40: 1732},
     ),
     "windows of a remainder, in tiles of half its divisor and of a quarter": (
         """{ domain: "[N] -> { S[i] : 0 <= i < N and (i + 7) mod 20 <= 9; T[i] : 0 <= i < N and (i + 7) mod 20 <= 9 }",

@@ -187,10 +187,10 @@ class Known(Glance):
         """The greatest value of `key . x` in a tableau; see `greatest`."""
         if tab.empty:
             return -inf
-        row = tab.row(key, 0)
-        if enough is not None and not tab.implies([enough, *[-c for c in row[1:]]]):
-            return enough
-        top = tab.maximum(row)
+        if enough is not None:
+            beyond = tab.excess(key, enough)
+            return enough if beyond is None else enough + Fraction(*beyond)
+        top = tab.maximum(tab.row(key, 0))
         return inf if top is None else Fraction(*top)
 
     def ensures(self, rows: Sequence[tuple[Key, int]], key: Key, const: int) -> bool:

@@ -23,7 +23,7 @@ from itertools import count
 from math import gcd
 
 from polyvolta.sets.budgets import spend
-from polyvolta.sets.engine.simplex import redundant_rows
+from polyvolta.sets.engine.simplex import redundant
 
 Key = tuple[tuple[int, int], ...]
 Congruence = tuple[Key, int, int]  # (key, const, d): key . x + const = 0 mod d
@@ -398,7 +398,8 @@ class System:
         columns = sorted(self.columns())
         place = {c: 1 + k for k, c in enumerate(columns)}
         rows = list(self.ineqs.items())
-        flags = redundant_rows(len(columns), [dense(place, *r) for r in self.eqs], [dense(place, *r) for r in rows])
+        eqs, ineqs = (tuple([dense(place, *r) for r in some]) for some in (self.eqs, rows))
+        flags = redundant(len(columns), eqs, ineqs)
         self.ineqs = {key: const for (key, const), out in zip(rows, flags, strict=True) if not out}
 
 

@@ -81,6 +81,17 @@ class Sparse(Tableau):
         """Whether an integer row is never negative."""
         return self.empty or self._optimise(self._form(key, 1 - ALMOST - const * ALMOST, -ALMOST), 1)[0]
 
+    def excess(self, key: Key, enough: int) -> tuple[int, int] | None:
+        """The greatest value of `key . x - enough` as (num, den > 0) where it is 0 at most; None where it is more.
+
+        >>> tab = Sparse()
+        >>> tab.ge(((7, -2),), 5)
+        >>> tab.excess(((7, 1),), 4), tab.excess(((7, 1),), 2)
+        ((-3, 2), None)
+        """
+        bounded, top = self._optimise(self._form(key, -enough), 1)
+        return (top[1], top[0]) if bounded else None
+
 
 def tightened(key: Key, const: int) -> tuple[Key, int]:
     """The row `key . x + const >= 0` as tight as the integers are, its coefficients without a common factor.
