@@ -24,9 +24,10 @@ from polyvolta.sched.loops.conditions import (
     widest,
 )
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
-from polyvolta.sched.loops.rows.bounds import Bounds, bounds, longest, nearer, single
+from polyvolta.sched.loops.rows.bounds import Bounds, bounds, nearer, single
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
+from polyvolta.sched.loops.rows.lengths import longest
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.spans.ends import CASES, FEW, MOST

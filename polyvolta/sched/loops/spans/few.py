@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from itertools import compress, pairwise
 
 from polyvolta.sched.loops.hoisting.needs import seldom
-from polyvolta.sched.loops.rows.bounds import bounds, longest
+from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane
+from polyvolta.sched.loops.rows.lengths import longest
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid

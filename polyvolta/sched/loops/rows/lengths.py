@@ -1,0 +1,78 @@
+"""How often a loop runs at most, where a number says it: it is written out from a row below all of its values.
+
+c1 <= i <= c1 + 3                       from c1, four times
+2*c1 <= i, i <= 4*floor(c1/2) + 1       two rows, whose difference is a number by what floors say
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf
+
+from polyvolta.sched.loops.rows.bounds import Bounds, Side
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import FLOOR, Key, System, coefficient
+
+
+def longest(known: Known, b: Bounds, col: int) -> tuple[Side, int] | None:
+    """A lower bound and how many steps further the loop goes at most, if that has a limit."""
+    rows, best = [(k, c) for k, c, _ in (*b.low, *b.high)], None
+    for side in b.low:
+        key, const, a = side
+        top = known.greatest(rows, key)
+        if top == -inf:
+            return None
+        if top != inf:
+            steps = int((top + const) // a) // b.step
+            if best is None or steps < best[1]:
+                best = (side, steps)
+    return best
+
+
+def constant_span(known: Known, shadows: Sequence[System], col: int, step: int) -> tuple[Side, int] | None:
+    """A constant lower bound of all shadows and the number of steps from it to a constant upper one."""
+    lows, highs = [], []
+    for s in shadows:
+        tab = known.tableau(s.ineqs.items(), s.eqs)
+        if not tab.empty:
+            row = tab.row(((col, 1),), 0)
+            low, high = tab.minimum(row), tab.maximum(row)
+            if low is None or high is None:
+                return None
+            lows.append(-(-low[0] // low[1]))
+            highs.append(high[0] // high[1])
+    return ((((col, 1),), -min(lows), 1), (max(highs) - min(lows)) // step) if lows else None
+
+
+def span_beside(known: Known, shadows: Sequence[System], col: int, step: int) -> tuple[Side, int] | None:
+    """A row that is a number below all values of some shadows, at most, and how many steps further they go at most.
+
+    The least such number of steps. Where c2 is 4*floor(M/4) in one and 3*floor((M + 1)/3) in another one, which have
+    2*c1 <= c2 <= 2*c1 + 1 by what they say of their floors, it is 2*c1: rows for it are those that are left of each
+    without the floors that are in rows of the column, and each is asked of every shadow as it is. Two linear programs
+    for each row and shadow.
+    """
+    tabs = [tab for s in shadows if not (tab := known.tableau(s.ineqs.items(), s.eqs)).empty]
+    best: tuple[Side, int] | None = None
+    for key in dict.fromkeys(key for s in shadows for key in _below(known, s, col)):
+        ends = [(tab.minimum(row), tab.maximum(row)) for tab in tabs for row in (tab.row(key, 0),)]
+        lows = [-(-low[0] // low[1]) for low, _ in ends if low is not None]
+        highs = [high[0] // high[1] for _, high in ends if high is not None]
+        if tabs and len(lows) == len(highs) == len(tabs):
+            a = coefficient(key, col)
+            steps = (max(highs) - min(lows)) // a // step
+            if best is None or steps < best[1]:
+                best = (key, -min(lows), a), steps
+    return best
+
+
+def _below(known: Known, shadow: System, col: int) -> Iterator[Key]:
+    """Rows of lower bounds of a column by a shadow, and by what is left of it without floors that are in these."""
+    mine = [key for key, _ in shadow.every_ge() if coefficient(key, col)]
+    floors = {c for key in mine for c, _ in key if c >= FLOOR}
+    around = shadow.copy()
+    for key, const in known.ineqs.items():
+        if any(c in floors for c, _ in key):
+            around.ge(key, const)
+    for system in (shadow, around.without(floors, known.low, known.high)):
+        yield from [key for key, _ in system.every_ge() if coefficient(key, col) > 0]
