@@ -47,6 +47,7 @@ def test_a_point_above_many_bases_is_found_where_there_is_one(seed):
     for k in range(2):
         divs.append((rng.randint(2, 4), drawn(rng, 2 + free + k)))
         found = found.with_div(*divs[-1])
+        assert found is not None
     n = 4 + free
     rows = [drawn(rng, n) for _ in range(3)]
     rows += [(rng.randint(0, 3) - row[0], *negate(row[1:])) for row in rows[:2]]
