@@ -38,8 +38,8 @@ def from_c(text: str, name: str | None = None, *, context: str | Set | None = No
     Parameters
     ----------
     text : C after the preprocessor (`cc -E -P`), with one function or more; comments, `#include`, `#pragma` and the
-        macros that `to_c` writes above loops, word by word, are left out. What the function takes are sizes (integers),
-        arrays and numbers.
+        macros `floord`, `modd`, `min` and `max`, word by word as `to_c` writes them, are left out. What the function
+        takes are sizes (integers), arrays and numbers.
     name : the function, if there are several.
     context : what may be assumed of the parameters.
 

@@ -131,17 +131,17 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
         return of_points(n, tight, ineqs)
     said = defined(n, ineqs)
     first, points = near(n, ineqs, tab, said), None
-    if first is None:
+    guessed = first is not None
+    if not guessed:
         points = spanning(n, tab, said)
         first = next(points, None) if points is not None else sample(n, (), ineqs, begun=begun)
     if first is None:
         return None
     moves = _moves(n, ineqs, first, said)
     still = _constant(n, moves)
-    if points is None and still:
-        tab.rollback(begun[1])
+    if guessed and still:
         points = spanning(n, tab, said)
-    if points is not None:
+    if points is not None and still:
         for other in points:
             move = [y - x for x, y in zip(first, other, strict=True)]
             if any(dot(form, move) for form in still):
@@ -150,9 +150,7 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
                 if not still:
                     break
         return solve_equalities(n, [(-dot(form, first), *form) for form in still])
-    while True:
-        if not still:
-            return everything
+    while still:
         form = still[0]
         value = dot(form, first)
         for row in ((-value - 1, *form), (value - 1, *negate(form))):
@@ -163,6 +161,7 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
                 break
         else:
             return of_points(n, [(-value, *form)], ineqs)
+    return everything
 
 
 def _constant(n: int, moves: Sequence[Row]) -> Sequence[Row]:

@@ -7,7 +7,7 @@ middle of their ranges, are tried before anything is searched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from .rows import Row, evaluate, negate
 from .simplex import Tableau
@@ -74,38 +74,48 @@ def near(n: int, ineqs: Sequence[Row], tab: Tableau, said: Defined) -> Point | N
     """
     order, divs, _ = said
     vertex = tab.sample()
-    near = [vertex[k] for k in order[: n - len(divs)]]
-    tried: list[list[int]] = []
-    for values in [(2 * a + b) // (2 * b) for a, b in near], [a // b for a, b in near], [-(-a // b) for a, b in near]:
-        if values not in tried:
-            tried.append(values)
-            point = _following(n, ineqs, values, said)
-            if point is not None:
-                return point
+    for values in roundings([vertex[k] for k in order[: n - len(divs)]]):
+        point = _following(n, ineqs, values, said)
+        if point is not None:
+            return point
     return None
+
+
+def roundings(vertex: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+    """Coordinates (num, den) rounded to nearest, and down and up where that is something else.
+
+    >>> list(roundings([(7, 4), (3, 1)])), list(roundings([(3, 1)]))
+    ([[2, 3], [1, 3]], [[3]])
+    """
+    nearest = [(2 * a + b) // (2 * b) for a, b in vertex]
+    yield nearest
+    for values in [a // b for a, b in vertex], [-(-a // b) for a, b in vertex]:
+        if values != nearest:
+            yield values
 
 
 def dived(n: int, ineqs: Sequence[Row], tab: Tableau, said: Defined) -> Point | None:
     """A point found by fixing variables that are no floors, one after another; floors follow. None proves nothing.
 
     Each is fixed in the middle of the range that those before leave it, or at an end. That is two linear programs for
-    each, where a thin direction takes tens. The tableau comes back as it was.
+    each, where a thin direction takes tens. The tableau comes back as it was, also where the budget ends here.
     """
     order, divs, _ = said
     mark, values = tab.mark(), list[int]()
-    for k in order[: n - len(divs)]:
-        unit = [0] * (n + 1)
-        unit[k + 1] = 1
-        least, most = tab.minimum(unit), tab.maximum(unit)
-        low, high = least and -(-least[0] // least[1]), most and most[0] // most[1]
-        values.append((low + high) // 2 if low is not None and high is not None else (low or high or 0))
-        unit[0] = -values[-1]
-        tab.add_eq(unit)
-        if tab.empty:
-            break
-    empty = tab.empty
-    tab.rollback(mark)
-    return None if empty else _following(n, ineqs, values, said)
+    try:
+        for k in order[: n - len(divs)]:
+            unit = [0] * (n + 1)
+            unit[k + 1] = 1
+            least, most = tab.minimum(unit), tab.maximum(unit)
+            low, high = least and -(-least[0] // least[1]), most and most[0] // most[1]
+            values.append((low + high) // 2 if low is not None and high is not None else (low or high or 0))
+            unit[0] = -values[-1]
+            tab.add_eq(unit)
+            if tab.empty:
+                return None
+    finally:
+        tab.rollback(mark)
+    return _following(n, ineqs, values, said)
 
 
 def _following(n: int, ineqs: Sequence[Row], values: Sequence[int], said: Defined) -> Point | None:

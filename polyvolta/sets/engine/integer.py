@@ -34,6 +34,7 @@ from typing import Any
 from ..budgets import metered, spend, weight
 from . import residues
 from .basis import thin_direction
+from .floors import roundings
 from .rows import Row, dot, evaluate, normal_eq, strongest, substitute_all
 from .simplex import Tableau, tight_slacks
 
@@ -274,11 +275,8 @@ def _push(coefficients: Row, lack: int, point: list[int], low: Sequence[int | No
 
 def _rounded(vertex: Sequence[tuple[int, int]], ineqs: Sequence[Row]) -> Point | None:
     """The vertex rounded to nearest, down or up, if one of them satisfies all rows."""
-    near = [(2 * a + b) // (2 * b) for a, b in vertex]
-    if all(evaluate(row, near) >= 0 for row in ineqs):
-        return tuple(near)
-    for point in ([a // b for a, b in vertex], [-(-a // b) for a, b in vertex]):
-        if point != near and all(evaluate(row, point) >= 0 for row in ineqs):
+    for point in roundings(vertex):
+        if all(evaluate(row, point) >= 0 for row in ineqs):
             return tuple(point)
     return None
 

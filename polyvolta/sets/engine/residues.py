@@ -309,7 +309,7 @@ def search(n: int, ineqs: Sequence[Row], tab: Tableau, sample: Sampler) -> tuple
         return True, point
     found, rows, places = _points(n, tab, said)
     if found is None or (len(found.steps) > 1 and found.count > 100):
-        point = dived(n, ineqs, tab, said)
+        point = dived(n, ineqs, tab, said) if said[1] else None  # without floors a branch does as much
         return point is not None, point
     point = found.find((), rows, sample)
     return True, None if point is None else tuple([point[k] for k in places])

@@ -318,3 +318,15 @@ def test_moves_lead_to_points_and_lattices_have_the_rank_of_the_points(seed):
             moved += len(moves)
         thin += len(grid[1]) < 3
     assert moved > 50 and thin > 5
+
+
+def test_points_by_residues_are_asked_for_once_of_each_system(monkeypatch):
+    """Two systems, of one point and of a plane's, of which residues tell nothing: they are not asked again."""
+    asked, real = [], lattice.spanning
+    monkeypatch.setattr(lattice, "spanning", lambda n, tab, said: asked.append(tab) or real(n, tab, said))
+    rows = [(4, 5, -5, -1), (-8, -4, 1, -4), (-6, 0, -6, -7), (-2, 4, -1, -7)]
+    rows += [(3, *(s * (j == k) for j in range(3))) for k in range(3) for s in (1, -1)]
+    assert lattice.of_points(3, [(4, -6, -2, -2)], rows)[1] == ()
+    slab = [(5, -2, 8, -3), (14, 5, 0, -3), (-3, 0, 2, -9), (14, 0, 0, 5), (4, 0, -2, 9), (-4, 2, -8, 3)]
+    assert len(lattice.of_points(3, (), [*slab, (1500, 0, 0, -1), (1500, 0, 0, 1)])[1]) == 2
+    assert asked and len({id(tab) for tab in asked}) == len(asked)
