@@ -89,17 +89,23 @@ class Banded(Standing):
         return ast_loop_type[self._member(pos).loop_type]
 
     def band_member_set_ast_loop_type(self, pos: int, kind: ast_loop_type | int) -> Self:
-        """A member whose loop is made otherwise."""
-        return self._with_member(pos, replace(self._member(pos), loop_type=ast_loop_type(kind).name))
+        """A member whose loop is made otherwise, but where the band isolates: there it stays what it was."""
+        member = self._member(pos)
+        there = None if self._is(Band).isolate is None else member.loop_type
+        changed = replace(member, loop_type=ast_loop_type(kind).name, isolated_type=member.isolated_type or there)
+        return self._with_member(pos, changed)
 
     def band_member_get_isolate_ast_loop_type(self, pos: int) -> ast_loop_type:
-        """How the loop of what a band isolates is made."""
+        """How the loop of what a band isolates is made; of one that isolates nothing, how it would be."""
         member = self._member(pos)
-        return ast_loop_type[member.isolated_type or member.loop_type]
+        same = "default" if self._is(Band).isolate is None else member.loop_type
+        return ast_loop_type[member.isolated_type or same]
 
     def band_member_set_isolate_ast_loop_type(self, pos: int, kind: ast_loop_type | int) -> Self:
         """A member whose loop is made otherwise where the band isolates."""
-        return self._with_member(pos, replace(self._member(pos), isolated_type=ast_loop_type(kind).name))
+        name = ast_loop_type(kind).name
+        nothing = name == "default" and self._is(Band).isolate is None
+        return self._with_member(pos, replace(self._member(pos), isolated_type=None if nothing else name))
 
     @gives_union
     def band_get_ast_build_options(self) -> Set:
@@ -182,8 +188,14 @@ class Banded(Standing):
         return replace(self, schedule=new)
 
     def band_split(self, pos: int) -> Self:
-        """A band of the first members around one of the others."""
-        return self._through(passes.split, pos)
+        """A band of the first members around one of the others; the outer one isolates where any of the inner one is."""
+        band = self._is(Band)
+        new = self._through(passes.split, pos)
+        if band.isolate is None:
+            return new
+        first = self.get_schedule_depth() + pos
+        outer = band.isolate.project_out(*range(first, first + len(band.members) - pos))
+        return new._put(replace(new._is(Band), isolate=outer))
 
     def band_scale(self, factors: Sequence[int]) -> Self:
         """A band whose members are multiplied by numbers; by those below 1 as is the caller's word."""

@@ -401,8 +401,8 @@ class _Reader:
             else:
                 raise self.mistake(value.at, f"the option {out} is not supported", KNOWN_OPTIONS)
         members = [replace(m, loop_type=types.get(k, "default")) for k, m in enumerate(members)]
-        if isolate is not None:  # what is isolated has types of its own
-            members = [replace(m, isolated_type=inside.get(k, "default")) for k, m in enumerate(members)]
+        other = None if isolate is None else "default"  # what is isolated has types of its own
+        members = [replace(m, isolated_type=inside.get(k, other)) for k, m in enumerate(members)]
         return members, isolate
 
     def typed(self, value: Text, types: dict[int, LoopType], n: int, option: Tuple, said: Set) -> None:
