@@ -188,7 +188,7 @@ class Banded(Standing):
         return replace(self, schedule=new)
 
     def band_split(self, pos: int) -> Self:
-        """A band of the first members around one of the others; the outer one isolates where any of the inner one is."""
+        """A band of the first members around one of the others; the outer one isolates where the inner one does."""
         band = self._is(Band)
         new = self._through(passes.split, pos)
         if band.isolate is None:
