@@ -190,7 +190,11 @@ class Banded(Standing):
     def band_split(self, pos: int) -> Self:
         """A band of the first members around one of the others; the outer one isolates where the inner one does."""
         band = self._is(Band)
-        new = self._through(passes.split, pos)
+        if pos in (0, len(band.members)) and whole(pos) is not None:  # one of the two orders nothing
+            outer, inner = replace(band, isolate=None), replace(band, members=band.members[pos:])
+            new = self._put(replace(outer, members=band.members[:pos], child=inner))
+        else:
+            new = self._through(passes.split, pos)
         if band.isolate is None:
             return new
         first = self.get_schedule_depth() + pos

@@ -1,17 +1,26 @@
-"""The tree of fewer instances: no node speaks of a statement of which none is left, and no branch is for nothing."""
+"""Trees of fewer instances, of all of them or of those below a new filter, as isl has them.
+
+No node speaks of a statement of which none is left, and no branch is for nothing. Filters that would stand one below
+the other are one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 
-from polyvolta.sched.nodes import with_children
+from polyvolta.sched.nodes import Path, with_children
+from polyvolta.sched.passes.common.legal import settled
+from polyvolta.sched.passes.common.places import inserted_at
 from polyvolta.sched.passes.common.subtree import restricted_members
-from polyvolta.sched.passes.order.sequences import filter_of
+from polyvolta.sched.passes.order.sequences import filter_of, not_copied, parted
 from polyvolta.sched.structure.expansion import composed, filled
-from polyvolta.sched.structure.reach import added_by, names_of, of_groups, passed
+from polyvolta.sched.structure.reach import added_by, names_of, of_groups, only, passed, way
 from polyvolta.sched.tree import Band, Domain, Expansion, Extension, Filter, Leaf, Node, Schedule, Sequence, SetNode
 from polyvolta.sched.wrapped import labelled
-from polyvolta.sets import Map, Set
+from polyvolta.sets import Map, Set, Tuple
 
 
 def intersect_domain(tree: Schedule, instances: Set) -> Schedule:
@@ -76,3 +85,91 @@ def _filter(node: Filter, here: Set, come: Set, child: Node) -> Filter:
         return Filter(names_of(come), child)
     (found,) = filter_of(node.instances, here)
     return replace(found, child=child)
+
+
+def known_at(tree: Schedule, at: Path, instances: Set) -> Set:
+    """What a set has of statements that are declared above a node; isl leaves what a tree does not have aside, too."""
+    declared: dict[str, Tuple] = {}
+    for node in way(tree, at)[:-1]:
+        match node:
+            case Domain(some) | Extension(some):
+                declared |= {str(s.out.name): s.out for s, _ in some.parts}
+            case Expansion(_, some):
+                declared = {str(s.out.name): s.out for s, _ in some.parts}
+    some = labelled(instances)
+    if not isinstance(some, Set):
+        return some
+    keys = {t.key for t in declared.values()}
+    return Set._of(some.param_names, [p for p in some.parts if p[0].out.key in keys])
+
+
+def gate_of(instances: Set) -> Filter:
+    """The filter of some instances, above a leaf."""
+    return Filter(names_of(instances), instances=instances)
+
+
+def branch(node: Node, gate: Filter, universe: Set) -> Filter:
+    """What is left of a subtree below a filter, as a branch of a sequence.
+
+    `universe` has all instances of the filter's statements.
+    """
+    here = only(universe, gate.statements) if gate.instances is None else gate.instances
+    return gated(gate, _of(node, filled(here)))
+
+
+def gated(gate: Filter, node: Node) -> Filter:
+    """A subtree below a filter of a sequence, of which one at its root becomes a part.
+
+    It does not where the filter would have none of a statement any more, which no branch of the sequence had then.
+    """
+    one = below(gate, node)
+    return one if {*one.statements} == {*gate.statements} else replace(gate, child=node)
+
+
+def below(gate: Filter, node: Node) -> Filter:
+    """A subtree below a filter; two filters are one."""
+    return within(node, gate) if isinstance(node, Filter) else replace(gate, child=node)
+
+
+def within(node: Filter, gate: Filter) -> Filter:
+    """A filter that lets through no more than another one."""
+    names = tuple([n for n in node.statements if n in gate.statements])
+    both = [only(some.instances, names) for some in (gate, node) if some.instances is not None]
+    instances = None if not both else both[0] if len(both) == 1 else both[0] & both[1] if names else both[0]
+    return replace(node, statements=names, instances=instances)
+
+
+def paired(tree: Schedule, at: Path, node: Node, instances: Set, first: bool) -> list[Filter]:
+    """What a node becomes where some of the instances run before or after the others: two branches, or none.
+
+    `node` is the one at the path, or the filter straight above it.
+    """
+    arrived = tree.instances_at(at)
+    mine = only(known_at(tree, at, instances), names_of(arrived))
+    if not mine.parts:
+        return []
+    pair = parted(tree, at, [mine, (arrived - mine).coalesce()])
+    if len(pair) < 2:
+        return []
+    universe = Set.universe(arrived)
+    return [branch(node, gate, universe) for gate in (pair if first else pair[::-1])]
+
+
+def branches(
+    tree: Schedule, at: Path, parts: Iterable[Set], kind: type[Sequence] | type[SetNode], doing: str
+) -> Schedule:
+    """The tree with a sequence or set at a node, of a branch for each of some parts of what arrives there.
+
+    Raises
+    ------
+    BadPath, BadSchedule, IllegalTransformation : see `polyvolta.sched.insert_sequence`.
+    """
+    known = [known_at(tree, at, part) for part in parts]
+    arrived = tree.instances_at(at)
+    parted(tree, at, [only(part, names_of(arrived)) for part in known])
+    inserted_at(tree, at)
+    not_copied(tree, at, doing)
+    node, gates = tree.node(at), [gate_of(part) for part in known]
+    universe = Set.universe(reduce(or_, known, arrived))
+    new = tree.replace(at, kind(tuple([branch(node, gate, universe) for gate in gates]))) if gates else tree
+    return settled(tree, new, doing, at)

@@ -7,11 +7,9 @@ import polyvolta.isl as ours
 isl = pytest.importorskip("islpy")
 BOTH = (ours, isl)
 ONE = '{ domain: "{ S[i] : 0 <= i < 12 }", child: { schedule: "[{ S[i] -> [(i)] }]"%s } }'
-TWO = (
-    '{ domain: "[N] -> { S[i, j] : 0 <= i, j < N }", child: { '
-    'schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", options: "[N] -> { isolate[[] -> [a, b]] : N >= 3 and 0 <= a <= b <= 2; unroll[0]; atomic[1]; '
-    '[isolate[] -> unroll[1]] }" } }'
-)
+TWO = """{ domain: "[N] -> { S[i, j] : 0 <= i, j < N }", child: {
+    schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", options: "%s" } }"""
+TWO %= "[N] -> { isolate[[] -> [a, b]] : N >= 3 and 0 <= a <= b <= 2; unroll[0]; atomic[1]; [isolate[] -> unroll[1]] }"
 APART = "isolate[[] -> [a]] : 4 <= a < 6"
 
 

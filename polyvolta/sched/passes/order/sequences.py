@@ -228,7 +228,7 @@ def _inserted(
     if len(filters) < 2:
         return schedule
     inserted_at(schedule, at)
-    _copied(schedule, at, doing)
+    not_copied(schedule, at, doing)
     node = schedule.node(at)
     kids: list[Node] = []
     for f in filters:
@@ -241,7 +241,7 @@ def _inserted(
     return settled(schedule, new, doing, at)
 
 
-def _copied(schedule: Schedule, at: Path, doing: str) -> None:
+def not_copied(schedule: Schedule, at: Path, doing: str) -> None:
     """A subtree that adds instances is not copied, as they would run twice."""
     for place, node in schedule.walk(at):
         if isinstance(node, Extension):
