@@ -319,8 +319,8 @@ class ScheduleNode(Banded):
             gate = self.schedule.node(self.at[:-1])  # beside others that are added there, as isl has them
             new = self._beside((mine, gate) if before else (gate, mine))
             new = new.replace(self.at[:-3], replace(new.node(self.at[:-3]), extension=above.extension | added))
-            *outer, k, _ = self.at
-            return ScheduleNode(new, (*outer, k + int(before), 0))
+            k = self.parent().get_child_position()
+            return ScheduleNode(new, (*self.at[:-2], k + int(before), 0))
         rest = gated(Filter(arrived), self.node)
         new = self.schedule.replace(self.at, Extension(added, SequenceNode((mine, rest) if before else (rest, mine))))
         return ScheduleNode(new, (*self.at, 0, 1 if before else 0, 0))
