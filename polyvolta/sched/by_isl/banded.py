@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import Any, Self
 
 from polyvolta.sched import passes
@@ -11,6 +13,7 @@ from polyvolta.sched.by_isl.bands import band_of, map_of, universe
 from polyvolta.sched.by_isl.kinds import ast_loop_type
 from polyvolta.sched.by_isl.standing import Standing
 from polyvolta.sched.errors import BadArgument, BadSchedule
+from polyvolta.sched.passes.common.places import tuples_of
 from polyvolta.sched.passes.common.subtree import not_anchored
 from polyvolta.sched.passes.order.sink import sunk
 from polyvolta.sched.tree import Band, Expansion, Member, Node, Schedule
@@ -46,7 +49,9 @@ class Banded(Standing):
     def band_get_partial_schedule_union_map(self) -> Map:
         """The instances of the statements -> the values of a band's members, in its tuple."""
         band = self._is(Band)
-        times = map_of(band, universe(self._arriving()))
+        known = tuples_of(self.schedule)
+        every = [Set.universe(Space(None, known[s])) for s in band.statements if s in known]
+        times = map_of(band, reduce(or_, every, universe(self._arriving())))
         parts = [(Space(s.inp, replace(s.out, name=band.name)), cs) for s, cs in times.parts]
         return plain(Map._of(times.param_names, parts))
 
@@ -158,8 +163,11 @@ class Banded(Standing):
             if not shifted:
                 tiles = replace(tiles, child=replace(points, members=band.members))
             if band.isolate is None:
-                typed = zip(tiles.members, band.members, strict=True)
-                tiles = replace(tiles, members=tuple([replace(m, loop_type=own.loop_type) for m, own in typed]))
+                typed = [
+                    replace(m, loop_type=own.loop_type, isolated_type=own.isolated_type)
+                    for m, own in zip(tiles.members, band.members, strict=True)
+                ]
+                tiles = replace(tiles, members=tuple(typed))
             return tree.replace(self.at, tiles)
 
         return self._shaped(change)

@@ -108,22 +108,25 @@ def gate_of(instances: Set) -> Filter:
     return Filter(names_of(instances), instances=instances)
 
 
-def branch(node: Node, gate: Filter, universe: Set) -> Filter:
-    """What is left of a subtree below a filter, as a branch of a sequence.
+def branched(node: Node, gates: Iterable[Filter], universe: Set) -> list[Filter]:
+    """What is left of a subtree below some filters, as the branches of a sequence.
 
-    `universe` has all instances of the filter's statements.
+    `universe` has all instances of the filters' statements.
     """
-    here = only(universe, gate.statements) if gate.instances is None else gate.instances
-    return gated(gate, _of(node, filled(here)))
+    here = lambda gate: only(universe, gate.statements) if gate.instances is None else gate.instances  # noqa: E731
+    return gated([(gate, _of(node, filled(here(gate)))) for gate in gates])
 
 
-def gated(gate: Filter, node: Node) -> Filter:
-    """A subtree below a filter of a sequence, of which one at its root becomes a part.
+def gated(pairs: list[tuple[Filter, Node]]) -> list[Filter]:
+    """Subtrees below filters, the branches of a sequence: a filter at the root of one becomes a part of that above it.
 
-    It does not where the filter would have none of a statement any more, which no branch of the sequence had then.
+    It does not where no branch would have anything of a statement any more: there has to be one, and in isl a second
+    order has what the filter drops run again.
     """
-    one = below(gate, node)
-    return one if {*one.statements} == {*gate.statements} else replace(gate, child=node)
+    found = [below(gate, node) for gate, node in pairs]
+    taken = {s for one in found for s in one.statements}
+    nested = [replace(gate, child=node) for gate, node in pairs]
+    return [one if taken.issuperset(two.statements) else two for one, two in zip(found, nested, strict=True)]
 
 
 def below(gate: Filter, node: Node) -> Filter:
@@ -152,7 +155,7 @@ def paired(tree: Schedule, at: Path, node: Node, instances: Set, first: bool) ->
     if len(pair) < 2:
         return []
     universe = Set.universe(arrived)
-    return [branch(node, gate, universe) for gate in (pair if first else pair[::-1])]
+    return branched(node, pair if first else pair[::-1], universe)
 
 
 def branches(
@@ -171,5 +174,5 @@ def branches(
     not_copied(tree, at, doing)
     node, gates = tree.node(at), [gate_of(part) for part in known]
     universe = Set.universe(reduce(or_, known, arrived))
-    new = tree.replace(at, kind(tuple([branch(node, gate, universe) for gate in gates]))) if gates else tree
+    new = tree.replace(at, kind(tuple(branched(node, gates, universe)))) if gates else tree
     return settled(tree, new, doing, at)

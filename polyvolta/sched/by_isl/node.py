@@ -321,7 +321,7 @@ class ScheduleNode(Banded):
             new = new.replace(self.at[:-3], replace(new.node(self.at[:-3]), extension=above.extension | added))
             k = self.parent().get_child_position()
             return ScheduleNode(new, (*self.at[:-2], k + int(before), 0))
-        rest = gated(Filter(arrived), self.node)
+        (rest,) = gated([(Filter(arrived), self.node)])
         new = self.schedule.replace(self.at, Extension(added, SequenceNode((mine, rest) if before else (rest, mine))))
         return ScheduleNode(new, (*self.at, 0, 1 if before else 0, 0))
 

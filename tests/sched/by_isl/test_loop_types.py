@@ -63,3 +63,13 @@ def test_both_bands_of_a_split_one_isolate():
     same(*(node.child(0) for node in found))
     here, there = (node.band_get_ast_isolate_option() for node in found)
     assert isl.Set(str(here)).is_equal(there)
+
+
+def test_tiles_and_points_have_the_types_of_the_band():
+    text = ONE % ', options: "{ unroll[0]; [isolate[] -> atomic[0]] }"'
+    found = []
+    for m in BOTH:
+        node = band(m, text)
+        found.append(node.band_tile(m.MultiVal.zero(node.band_get_space()).set_val(0, m.Val(4))))
+    same(*found)
+    same(*(node.child(0) for node in found))

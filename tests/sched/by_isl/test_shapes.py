@@ -280,3 +280,15 @@ def test_a_graft_at_a_filter_that_drops_a_statement():
     assert [name for _, _, name, _ in runs(loops, {"N": 2})] == ["X", "S", "S"]
     with pytest.raises(PolyvoltaError, match="is called X, as another one"):
         node.graft_after(ours.ScheduleNode.from_extension(ours.UnionMap("{ [] -> X[e] }")))
+
+
+def test_a_band_below_a_filter_speaks_of_all_its_statements():
+    here, there = (at(m, TWO, (0,)).insert_filter(m.UnionSet("{ S[i] }")).child(0) for m in BOTH)
+    times = here.band_get_partial_schedule_union_map()
+    assert isl.UnionMap(str(times)).is_equal(there.band_get_partial_schedule_union_map())
+    assert here.get_domain().is_equal(ours.UnionSet(str(there.get_domain())))
+
+
+def test_a_filter_that_drops_all_of_one_branch_becomes_a_part_of_both():
+    one = '{ domain: "{ S[i] : 0 <= i < 4 }", child: { filter: "{ S[i] : i >= 2 }" } }'
+    same(*(at(m, one, (0,)).insert_sequence(sets(m, "{ S[i] : i < 2 }", "{ S[i] : i >= 2 }")) for m in BOTH))
