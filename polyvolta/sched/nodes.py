@@ -301,6 +301,8 @@ class Mark(Above):
 class Extension(Above):
     """Instances added below this node, for each value of the band members above it that `extension` names.
 
+    They run where an instance comes to the node, past all filters above; isl leaves open whether they run elsewhere.
+
     `extension` is a map from the band members above to the instances; `child` is the node below.
 
     >>> from polyvolta.sched import Extension

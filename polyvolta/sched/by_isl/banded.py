@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import Any, Self
 
 from polyvolta.sched import passes
@@ -11,6 +13,7 @@ from polyvolta.sched.by_isl.bands import band_of, map_of, universe
 from polyvolta.sched.by_isl.kinds import ast_loop_type
 from polyvolta.sched.by_isl.standing import Standing
 from polyvolta.sched.errors import BadArgument, BadSchedule
+from polyvolta.sched.passes.common.places import tuples_of
 from polyvolta.sched.passes.common.subtree import not_anchored
 from polyvolta.sched.passes.order.sink import sunk
 from polyvolta.sched.tree import Band, Expansion, Member, Node, Schedule
@@ -46,7 +49,9 @@ class Banded(Standing):
     def band_get_partial_schedule_union_map(self) -> Map:
         """The instances of the statements -> the values of a band's members, in its tuple."""
         band = self._is(Band)
-        times = map_of(band, universe(self._arriving()))
+        known = tuples_of(self.schedule)
+        every = [Set.universe(Space(None, known[s])) for s in band.statements if s in known]
+        times = map_of(band, reduce(or_, every, universe(self._arriving())))
         parts = [(Space(s.inp, replace(s.out, name=band.name)), cs) for s, cs in times.parts]
         return plain(Map._of(times.param_names, parts))
 
@@ -89,17 +94,23 @@ class Banded(Standing):
         return ast_loop_type[self._member(pos).loop_type]
 
     def band_member_set_ast_loop_type(self, pos: int, kind: ast_loop_type | int) -> Self:
-        """A member whose loop is made otherwise."""
-        return self._with_member(pos, replace(self._member(pos), loop_type=ast_loop_type(kind).name))
+        """A member whose loop is made otherwise, but where the band isolates: there it stays what it was."""
+        member = self._member(pos)
+        there = None if self._is(Band).isolate is None else member.loop_type
+        changed = replace(member, loop_type=ast_loop_type(kind).name, isolated_type=member.isolated_type or there)
+        return self._with_member(pos, changed)
 
     def band_member_get_isolate_ast_loop_type(self, pos: int) -> ast_loop_type:
-        """How the loop of what a band isolates is made."""
+        """How the loop of what a band isolates is made; of one that isolates nothing, how it would be."""
         member = self._member(pos)
-        return ast_loop_type[member.isolated_type or member.loop_type]
+        same = "default" if self._is(Band).isolate is None else member.loop_type
+        return ast_loop_type[member.isolated_type or same]
 
     def band_member_set_isolate_ast_loop_type(self, pos: int, kind: ast_loop_type | int) -> Self:
         """A member whose loop is made otherwise where the band isolates."""
-        return self._with_member(pos, replace(self._member(pos), isolated_type=ast_loop_type(kind).name))
+        name = ast_loop_type(kind).name
+        nothing = name == "default" and self._is(Band).isolate is None
+        return self._with_member(pos, replace(self._member(pos), isolated_type=None if nothing else name))
 
     @gives_union
     def band_get_ast_build_options(self) -> Set:
@@ -152,8 +163,11 @@ class Banded(Standing):
             if not shifted:
                 tiles = replace(tiles, child=replace(points, members=band.members))
             if band.isolate is None:
-                typed = zip(tiles.members, band.members, strict=True)
-                tiles = replace(tiles, members=tuple([replace(m, loop_type=own.loop_type) for m, own in typed]))
+                typed = [
+                    replace(m, loop_type=own.loop_type, isolated_type=own.isolated_type)
+                    for m, own in zip(tiles.members, band.members, strict=True)
+                ]
+                tiles = replace(tiles, members=tuple(typed))
             return tree.replace(self.at, tiles)
 
         return self._shaped(change)
@@ -182,8 +196,18 @@ class Banded(Standing):
         return replace(self, schedule=new)
 
     def band_split(self, pos: int) -> Self:
-        """A band of the first members around one of the others."""
-        return self._through(passes.split, pos)
+        """A band of the first members around one of the others; the outer one isolates where the inner one does."""
+        band = self._is(Band)
+        if pos in (0, len(band.members)) and whole(pos) is not None:  # one of the two orders nothing
+            outer, inner = replace(band, isolate=None), replace(band, members=band.members[pos:])
+            new = self._put(replace(outer, members=band.members[:pos], child=inner))
+        else:
+            new = self._through(passes.split, pos)
+        if band.isolate is None:
+            return new
+        first = self.get_schedule_depth() + pos
+        outer = band.isolate.project_out(*range(first, first + len(band.members) - pos))
+        return new._put(replace(new._is(Band), isolate=outer))
 
     def band_scale(self, factors: Sequence[int]) -> Self:
         """A band whose members are multiplied by numbers; by those below 1 as is the caller's word."""

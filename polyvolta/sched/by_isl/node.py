@@ -25,13 +25,17 @@ from dataclasses import dataclass, replace
 from polyvolta.sched import passes
 from polyvolta.sched.by_isl.banded import Banded
 from polyvolta.sched.by_isl.bands import band_of, unbounded, universe
+from polyvolta.sched.by_isl.fewer import below, branches, gate_of, gated, known_at, paired, within
 from polyvolta.sched.by_isl.grouping import grouped, subtree_contraction, subtree_expansion
 from polyvolta.sched.by_isl.standing import need_node
 from polyvolta.sched.errors import BadPath, BadSchedule
-from polyvolta.sched.passes.common.places import inserted_at
+from polyvolta.sched.passes.common.legal import settled
+from polyvolta.sched.passes.common.places import inserted_at, tuples_of
 from polyvolta.sched.passes.common.subtree import anchor, not_anchored
 from polyvolta.sched.passes.mapping.context import put_guard
-from polyvolta.sched.passes.mapping.extension import as_read
+from polyvolta.sched.passes.mapping.extension import as_read, fitting
+from polyvolta.sched.passes.order.sequences import not_copied
+from polyvolta.sched.structure.reach import names_of
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -80,8 +84,8 @@ class ScheduleNode(Banded):
 
     @gives_union
     def get_domain(self) -> Set:
-        """The instances that reach the node."""
-        return plain(self._arriving())
+        """The instances that reach the node; none reach the root, which has them."""
+        return plain(self._arriving()) if self.at else Set("{ }")
 
     @gives_union
     def get_universe_domain(self) -> Set:
@@ -91,7 +95,7 @@ class ScheduleNode(Banded):
     @gives_union
     def get_prefix_schedule_union_map(self) -> Map:
         """Instances -> the values of the members above, whether the domain has them or not, as far as filters let."""
-        return plain(unbounded(self.schedule).prefix_schedule(self.at))
+        return plain(unbounded(self.schedule).prefix_schedule(self.at)) if self.at else Map("{ }")
 
     def get_prefix_schedule_multi_union_pw_aff(self) -> MultiUnionPwAff:
         """The same as a function."""
@@ -102,7 +106,7 @@ class ScheduleNode(Banded):
     @gives_union
     def get_prefix_schedule_relation(self) -> Map:
         """The instances that reach the node -> the values of the members above."""
-        return plain(self.schedule.prefix_schedule(self.at))
+        return plain(self.schedule.prefix_schedule(self.at)) if self.at else Map("{ }")
 
     @gives_union
     def get_subtree_schedule_union_map(self) -> Map:
@@ -114,12 +118,12 @@ class ScheduleNode(Banded):
     @gives_union
     def get_subtree_contraction(self) -> Map:
         """What the expansions below lead to -> the instances that come here; each of these itself without any."""
-        return plain(subtree_contraction(self.node, universe(self._arriving())))
+        return plain(subtree_contraction(self.node, universe(self._arriving()))) if self.at else Map("{ }")
 
     @gives_union
     def get_subtree_expansion(self) -> Map:
         """The instances that come here -> what the expansions below lead to."""
-        return plain(subtree_expansion(self.node, universe(self._arriving())))
+        return plain(subtree_expansion(self.node, universe(self._arriving()))) if self.at else Map("{ }")
 
     @gives_union
     def expansion_get_contraction(self) -> Map:
@@ -169,14 +173,12 @@ class ScheduleNode(Banded):
 
         Raises
         ------
-        BadSchedule : the function has no values, or not one for each instance.
+        BadSchedule : the function has no value for an instance, or several.
         IllegalTransformation : a node here or below speaks of the members above it.
         """
         inserted_at(self.schedule, self.at)
         not_anchored(self.schedule, self.at, "another band above")
         band = band_of(schedule, self._arriving())
-        if not band.members and not schedule.is_empty():
-            raise BadSchedule("a band orders by something: this function has no values", where=str(schedule))
         return self._put(replace(band, child=self.node))
 
     def insert_context(self, context: Set) -> ScheduleNode:
@@ -192,8 +194,9 @@ class ScheduleNode(Banded):
         return self._through(passes.insert_mark, name)
 
     def insert_filter(self, instances: Set) -> ScheduleNode:
-        """A filter above the node, which may drop instances."""
-        return self._through(passes.insert_filter, labelled(instances), True)
+        """A filter above the node, which may drop instances; of a node that is a filter, one in its place for both."""
+        inserted_at(self.schedule, self.at)
+        return self._put(below(gate_of(known_at(self.schedule, self.at, instances)), self.node))
 
     def group(self, name: str) -> ScheduleNode:
         """The tree whose nodes above speak of one statement, an instance of which is all that comes here at once.
@@ -209,12 +212,18 @@ class ScheduleNode(Banded):
         return ScheduleNode(*grouped(self.schedule, self.at, name))
 
     def insert_sequence(self, filters: Sequence[Set]) -> ScheduleNode:
-        """A sequence above the node, with a copy of it below each of some filters."""
-        return self._through(passes.insert_sequence, [*map(labelled, filters)])
+        """A sequence above the node, with what is left of it below each of some filters.
+
+        Raises
+        ------
+        BadSchedule : an instance that arrives is in none of the filters, or in two.
+        IllegalTransformation : a dependence forbids it; or a node below speaks of the members above it.
+        """
+        return self._through(branches, filters, SequenceNode, "inserting a sequence")
 
     def insert_set(self, filters: Sequence[Set]) -> ScheduleNode:
         """The same in any order."""
-        return self._through(passes.insert_set, [*map(labelled, filters)])
+        return self._through(branches, filters, SetNode, "inserting a set")
 
     def sequence_splice_child(self, pos: int) -> ScheduleNode:
         """The sequence with the children of another one, below one of its filters, in the place of that child.
@@ -229,7 +238,7 @@ class ScheduleNode(Banded):
         gate = around.children[pos]
         if not isinstance(gate, Filter) or not isinstance(gate.child, SequenceNode):
             raise BadSchedule("the child is no sequence", where=self.schedule.marked((*self.at, pos)))
-        inside = (_within(child, gate) for child in gate.child.children)
+        inside = (within(child, gate) for child in gate.child.children if isinstance(child, Filter))
         children = (*around.children[:pos], *inside, *around.children[pos + 1 :])
         return ScheduleNode(self.schedule.replace(self.at, SequenceNode(children)), self.at)
 
@@ -244,24 +253,38 @@ class ScheduleNode(Banded):
 
     def order_before(self, instances: Set) -> ScheduleNode:
         """Some instances run before the others; the place where these are now."""
-        return self._ordered(passes.order_before, instances, 1)
+        return self._ordered(instances, True)
 
     def order_after(self, instances: Set) -> ScheduleNode:
         """Some instances run after the others; the place where these are now."""
-        return self._ordered(passes.order_after, instances, 0)
+        return self._ordered(instances, False)
 
-    def _ordered(self, order: Callable[..., Schedule], instances: Set, others: int) -> ScheduleNode:
-        new = order(self.schedule, self.at, labelled(instances))
-        if new is self.schedule:
+    def _ordered(self, instances: Set, first: bool) -> ScheduleNode:
+        tree, at, doing = self.schedule, self.at, "ordering some instances"
+        inserted_at(tree, at)
+        place = at[:-1] if self._in_a_sequence() else at
+        pair = paired(tree, at, tree.node(place), instances, first)
+        if not pair:
             return self
-        around, pair = self.schedule.node(self.at[:-2]) if len(self.at) > 1 else None, new.node(self.at).children
-        gate = self.schedule.node(self.at[:-1]) if around is not None else None
-        if not isinstance(around, SequenceNode) or not isinstance(gate, Filter):
-            return ScheduleNode(new, (*self.at, others, 0))
-        k = self.parent().get_child_position()  # in a sequence the two take the place of the one
-        children = (*around.children[:k], *(_within(child, gate) for child in pair), *around.children[k + 1 :])
-        new = self.schedule.replace(self.at[:-2], SequenceNode(children))
-        return ScheduleNode(new, (*self.at[:-2], k + others, 0))
+        not_copied(tree, at, doing)
+        others = 1 if first else 0
+        if place == at:
+            new = settled(tree, tree.replace(at, SequenceNode(tuple(pair))), doing, at)
+            return ScheduleNode(new, (*at, others, 0))
+        new = self._beside(pair)  # the two take the place of the one
+        return ScheduleNode(settled(tree, new, doing, at[:-2]), (*at[:-2], at[-2] + others, 0))
+
+    def _in_a_sequence(self) -> bool:
+        """Whether the node stands below a filter of a sequence."""
+        above = [self.schedule.node(self.at[:-k]) for k in (1, 2) if len(self.at) > k - 1]
+        return len(above) > 1 and isinstance(above[0], Filter) and isinstance(above[1], SequenceNode)
+
+    def _beside(self, children: Sequence[Node]) -> Schedule:
+        """The tree with other children of a sequence in place of the one that the node stands below."""
+        around, k = self.schedule.node(self.at[:-2]), self.at[-2]
+        return self.schedule.replace(
+            self.at[:-2], SequenceNode((*around.children[:k], *children, *around.children[k + 1 :]))
+        )
 
     def graft_before(self, graft: ScheduleNode) -> ScheduleNode:
         """What a tree below an extension adds, before what arrives here; the place where this node is now.
@@ -286,13 +309,20 @@ class ScheduleNode(Banded):
             )
         else:
             added = root.extension
-        new = passes.insert_extension(self.schedule, self.at, added, root.child, before)
-        own = self.node
-        if isinstance(own, SequenceNode):  # the pass puts the graft among its children, isl beside it
-            among = new.node((*self.at, 0)).children
-            rest = Filter(self.schedule.statements_at(self.at), own)
-            pair = (among[0], rest) if before else (rest, among[-1])
-            new = new.replace((*self.at, 0), SequenceNode(pair))
+        arrived = self.schedule.statements_at(self.at)
+        there, added = tuples_of(self.schedule), as_read(added)
+        others = [str(s.out.name) for s, _ in added.parts if there.get(str(s.out.name), s.out) != s.out]
+        added = fitting(self.schedule, self.at, added, {*arrived, *others})  # others may be added again
+        mine = Filter(names_of(added), root.child)
+        above = self.schedule.node(self.at[:-3]) if len(self.at) > 2 and self._in_a_sequence() else None
+        if isinstance(above, Extension) and there.keys().isdisjoint(mine.statements):
+            gate = self.schedule.node(self.at[:-1])  # beside others that are added there, as isl has them
+            new = self._beside((mine, gate) if before else (gate, mine))
+            new = new.replace(self.at[:-3], replace(new.node(self.at[:-3]), extension=above.extension | added))
+            k = self.parent().get_child_position()
+            return ScheduleNode(new, (*self.at[:-2], k + int(before), 0))
+        (rest,) = gated([(Filter(arrived), self.node)])
+        new = self.schedule.replace(self.at, Extension(added, SequenceNode((mine, rest) if before else (rest, mine))))
         return ScheduleNode(new, (*self.at, 0, 1 if before else 0, 0))
 
     def is_subtree_anchored(self) -> bool:
@@ -336,14 +366,3 @@ class ScheduleNode(Banded):
     def to_str(self) -> str:
         """isl's text of the tree, a key a line, with a comment above the node; of the root the tree's in one line."""
         return to_isl(self.schedule, block=True, at=self.at) if self.at else str(self)
-
-
-def _within(node: Node, gate: Filter) -> Node:
-    """A filter that lets through no more than another one."""
-    assert isinstance(node, Filter)
-    if gate.instances is None:
-        return node
-    instances = gate.instances if node.instances is None else gate.instances & node.instances
-    names = tuple(n for n in node.statements if n in gate.statements)
-    return replace(node, statements=names, instances=Set._of(
-        instances.param_names, [part for part in instances.parts if part[0].out.name in names]))  # fmt: skip

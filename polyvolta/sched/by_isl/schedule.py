@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from polyvolta.sched import tree
 from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.structure.check import check_structure
 from polyvolta.sched.views.isl_read import parse
 from polyvolta.sets import Set
 
@@ -49,6 +50,16 @@ class Schedule(tree.Schedule):
     def of(schedule: tree.Schedule) -> Schedule:
         """The tree, with its dependences, as one that prints so."""
         return schedule if isinstance(schedule, Schedule) else Schedule(schedule.root, schedule.dependences)
+
+    def check_structure(self) -> Schedule:
+        """The tree itself, if it is a schedule; a band without members is one here, which orders nothing.
+
+        Raises
+        ------
+        BadSchedule : see `polyvolta.sched.Schedule.check_structure`.
+        """
+        check_structure(self, empty_bands=True)
+        return self
 
     def __eq__(self, other: object) -> bool:
         return self.root == other.root if isinstance(other, tree.Schedule) else NotImplemented

@@ -223,8 +223,8 @@ class Standing(Plain):
                 self.child(k).foreach_descendant_top_down(f)
 
     def foreach_ancestor_top_down(self, f: Callable[[Self], object]) -> None:
-        """Call a function with the nodes above, from the root on, and with this one."""
-        for k in range(len(self.at) + 1):
+        """Call a function with the nodes above, from the root on."""
+        for k in range(len(self.at)):
             f(self._to(self.at[:k]))
 
     def every_descendant(self, f: Callable[[Self], bool]) -> bool:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from polyvolta.sched.by_isl.bands import universe
+from polyvolta.sched.by_isl.fewer import intersect_domain
 from polyvolta.sched.by_isl.grouping import expand
 from polyvolta.sched.by_isl.node import ScheduleNode
 from polyvolta.sched.by_isl.pulled import pullback
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.tree import Domain, Filter, Node, Schedule, Sequence, SetNode
-from polyvolta.sched.wrapped import labelled, plain
+from polyvolta.sched.wrapped import plain
 from polyvolta.sets import DEFAULT_CONTEXT, Context, Map, Set
 from polyvolta.sets.by_isl.arguments import checked
 from polyvolta.sets.values.unions import gives_union
@@ -85,11 +86,6 @@ def insert_context(tree: Schedule, context: Set) -> Schedule:
 def insert_guard(tree: Schedule, guard: Set) -> Schedule:
     """A guard above everything."""
     return ScheduleNode(tree, (0,)).insert_guard(guard).schedule
-
-
-def intersect_domain(tree: Schedule, instances: Set) -> Schedule:
-    """The same order of fewer instances."""
-    return tree.replace((), replace(tree.root, domain=tree.domain & labelled(instances)))  # type: ignore[arg-type]
 
 
 def sequence(tree: Schedule, other: Schedule) -> Schedule:

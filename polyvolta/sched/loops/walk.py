@@ -255,6 +255,10 @@ class Scanner(Writer):
 
     def band(self, node: Band, at: Path, state: State) -> tuple[Ast, ...]:
         """The loops of a band and what is in them."""
+        if not node.members:
+            return self.visit(node.child, (*at, 0), state)
+        if node.isolate is None and any(m.isolated_type for m in node.members):  # what is said of nothing
+            node = replace(node, members=tuple([replace(m, isolated_type=None) for m in node.members]))
         depth = len(state.prefix)
         active = state.statements
         columns = []

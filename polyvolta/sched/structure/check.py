@@ -37,8 +37,12 @@ def counted(n: int, what: str) -> str:
     return f"{n} {what}{'s' * (n != 1)}"
 
 
-def check_structure(schedule: Schedule) -> None:
+def check_structure(schedule: Schedule, empty_bands: bool = False) -> None:
     """Refuse a tree that is no schedule; see `Schedule.check_structure`.
+
+    Parameters
+    ----------
+    empty_bands : whether bands without members, which order nothing and which isl has, may stand in it.
 
     A filter that is no child of a sequence or set narrows on purpose (PPCG's say which instances a thread runs), so
     what it drops is not missed; nor is what a child drops for some values of parameters that it alone speaks of, as isl
@@ -46,12 +50,12 @@ def check_structure(schedule: Schedule) -> None:
 
     Cost: linear in the tree, and a subtraction for each filter that has a set.
     """
-    _Check(schedule).node(schedule.root, (), Set._of((), []), {}, 0)
+    _Check(schedule, empty_bands).node(schedule.root, (), Set._of((), []), {}, 0)
 
 
 class _Check:
-    def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
+    def __init__(self, schedule: Schedule, empty_bands: bool) -> None:
+        self.schedule, self.empty_bands = schedule, empty_bands
         self.iterators: set[str] = set()  # of any statement
         self.params: set[str] = set()
         for _, node in schedule.walk():
@@ -84,7 +88,9 @@ class _Check:
                         raise self.bad(
                             at, f"an extension here is a map from the {counted(depth, 'member')} above, not {space}"
                         )
-                tuples = self.declared(at, [s.out for s, _ in extension.parts], tuples)
+                new, here = [s.out for s, _ in extension.parts], {*names_of(instances)}
+                again = {t.name for t in new if t.name not in here and tuples.get(str(t.name)) == t}  # past filters
+                tuples = self.declared(at, new, {s: t for s, t in tuples.items() if s not in again})
                 instances = instances | extension.range()
             case Expansion(contraction, expansion):
                 instances, tuples = self.expansion(at, contraction, expansion, instances, tuples)
@@ -167,7 +173,7 @@ class _Check:
                 raise self.bad(at, f"no child of the {what} has {example(left)}", "every instance needs a place")
 
     def band(self, at: Path, node: Band, instances: Set, tuples: dict[str, Tuple], depth: int) -> None:
-        if not node.members:
+        if not node.members and not self.empty_bands:
             raise self.bad(at, "a band without members")
         for k, m in enumerate(node.members):
             table = dict(m.exprs)

@@ -42,7 +42,7 @@ def prefix(schedule: Schedule, at: Path) -> dict[str, tuple[Aff, ...]]:
             case Expansion(contraction):
                 above, below = (instances_at(schedule, at[: depth + k]) for k in (0, 1))
                 found = contracted(found, contraction, above, below)
-            case Band():
+            case Band() if node.members:
                 for s in sorted(set(found).difference(node.statements)):
                     _without_place(s, instances_at(schedule, at[:depth]).only(s))
                     del found[s]
@@ -125,7 +125,7 @@ class _Times:
                 if node.instances is not None:
                     maps = {s: m.intersect_domain(node.instances.only(s)) for s, m in maps.items()}
                 return self._with({s: m for s, m in maps.items() if m.parts}, self.layout)
-            case Band():
+            case Band() if node.members:
                 for s in sorted(set(self.maps).difference(node.statements)):
                     _without_place(s, self.maps[s])
                 maps = {s: self._then(m, s, node.schedule(s)) for s, m in self.maps.items() if s in node.statements}

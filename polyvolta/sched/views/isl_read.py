@@ -24,7 +24,7 @@ from typing import TypeVar
 
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
-from polyvolta.sched.structure.check import counted
+from polyvolta.sched.structure.check import check_structure, counted
 from polyvolta.sched.structure.expansion import expanded
 from polyvolta.sched.structure.reach import expansion_of
 from polyvolta.sched.tree import (
@@ -93,12 +93,12 @@ def parse(text: str, check: bool = True, expansions: bool = False) -> Schedule:
     """
     if not isinstance(text, str):
         raise TreeSyntaxError(f"a tree is read from a text, not from {type(text).__name__}")
-    reader = _Reader(text)
+    reader = _Reader(text, expansions)
     root = reader.root()
     schedule = Schedule(root if expansions else expanded(root))
-    if check:
+    if check and isinstance(root, Domain):
         try:
-            schedule.check_structure()
+            check_structure(schedule, empty_bands=expansions)
         except BadSchedule:
             if reader.unknown:
                 raise reader.unknown[0] from None
@@ -122,15 +122,19 @@ def with_options(band: Band, text: str, depth: int) -> Band:
     'unroll'
     """
     plain = [replace(m, loop_type="default", isolated_type=None) for m in band.members]
-    members, isolate = _Reader(text).options(Text(text, 0), plain, depth)
+    members, isolate = _Reader(text, True).options(Text(text, 0), plain, depth)
     return replace(band, members=tuple(members), isolate=isolate)
 
 
 class _Reader:
-    """A text and what it has said so far: the tuples of the statements and their instances."""
+    """A text and what it has said so far: the tuples of the statements and their instances.
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    `as_isl`: whether it may say all that isl reads: expansions and bands of no members, which stay in the tree, options
+    of members that a band does not have, and a tree that is to be grafted, below an extension.
+    """
+
+    def __init__(self, text: str, as_isl: bool = False) -> None:
+        self.text, self.as_isl = text, as_isl
         self.tuples: dict[str, Tuple] = {}
         self.instances: dict[str, Set] = {}
         self.unknown: list[TreeSyntaxError] = []
@@ -139,6 +143,8 @@ class _Reader:
     def root(self) -> Node:
         mapping = outline(self.text)
         key = self.kind(mapping)
+        if key.key == "extension" and self.as_isl:
+            return self.node(mapping, max(s.n_in for s, _ in self.sets(key.text, Map).parts))
         if key.key != "domain":
             raise self.mistake(
                 key.at, f"a tree begins with its domain, not with {key.key!r}", "{ domain: ..., child: ... }"
@@ -221,6 +227,9 @@ class _Reader:
                 if any(s.n_in != depth for s, _ in extension.parts):
                     raise self.mistake(value.at, f"an extension here is a map from {counted(depth, 'outer member')}")
                 before = dict(self.tuples), dict(self.instances)
+                for s, _ in extension.parts:  # what is added again, for past filters none of it is here
+                    if self.tuples.get(s.out.name or "") == s.out:
+                        del self.tuples[str(s.out.name)]
                 self.declare(value, extension.range(), [s.out for s, _ in extension.parts])
                 node = Extension(extension, child(depth))
                 self.tuples, self.instances = before
@@ -261,14 +270,18 @@ class _Reader:
         names: list[str] = []
         for space, _ in s.parts:
             name = space.out.name
-            if name is None or name not in self.tuples:
+            other = self.as_isl and name in self.tuples and space.out.key != self.tuples[name].key
+            if name is None or name not in self.tuples or other:
                 self.missed(value.at, name)
                 continue
             if space.out.key != self.tuples[name].key:
                 raise self.mistake(value.at, f"the statement is {self.tuples[name]}, not {space.out}")
             names.append(name)
         if len(names) < len(s.parts):
-            s = Set._of(s.param_names, [p for p in s.parts if p[0].out.name in names])
+            s = Set._of(
+                s.param_names,
+                [p for p in s.parts if getattr(self.tuples.get(p[0].out.name or ""), "key", None) == p[0].out.key],
+            )
         return Filter(tuple(names), child(depth), s)
 
     def outer(self, value: Text, depth: int) -> Set:
@@ -303,7 +316,7 @@ class _Reader:
         if "options" in said:
             members, isolate = self.options(said["options"].text, members, depth)
         below = child(depth + len(members))
-        if not members:  # a band of no dimensions orders nothing
+        if not members and not self.as_isl:  # a band of no dimensions orders nothing
             return below
         permutable = "permutable" in said and bool(self.number(said["permutable"].text))
         return Band(tuple(members), below, permutable, isolate, called)
@@ -401,8 +414,8 @@ class _Reader:
             else:
                 raise self.mistake(value.at, f"the option {out} is not supported", KNOWN_OPTIONS)
         members = [replace(m, loop_type=types.get(k, "default")) for k, m in enumerate(members)]
-        if isolate is not None:  # what is isolated has types of its own
-            members = [replace(m, isolated_type=inside.get(k, "default")) for k, m in enumerate(members)]
+        other = None if isolate is None else "default"  # what is isolated has types of its own
+        members = [replace(m, isolated_type=inside.get(k, other)) for k, m in enumerate(members)]
         return members, isolate
 
     def typed(self, value: Text, types: dict[int, LoopType], n: int, option: Tuple, said: Set) -> None:
@@ -412,7 +425,7 @@ class _Reader:
         if said.is_empty():  # an option that is said of nothing
             return
         chosen = [k for k in range(n) if not said.fix({0: k}).is_empty()]
-        if not chosen:
+        if not chosen and not self.as_isl:
             raise self.mistake(value.at, f"{option.name} is said of no member: the band has {n}, the first is 0")
         for k in chosen:
             if types.setdefault(k, LOOP_TYPES[option.name]) != option.name:

@@ -276,10 +276,11 @@ def _quoted(r: Set | Map) -> str:
 def options_of(node: Band, depth: int) -> str:
     """isl's AST options of a band below `depth` members; "" where it has none."""
     found = [f"{m.loop_type}[{k}]" for k, m in enumerate(node.members) if m.loop_type != "default"]
+    same = node.isolate is not None
+    inside = [(k, m.isolated_type or (m.loop_type if same else "default")) for k, m in enumerate(node.members)]
+    found += [f"[isolate[] -> {loop_type}[{k}]]" for k, loop_type in inside if loop_type != "default"]
     if node.isolate is None:
         return f"{{ {'; '.join(found)} }}" if found else ""
-    inside = [(k, m.isolated_type or m.loop_type) for k, m in enumerate(node.members)]
-    found += [f"[isolate[] -> {loop_type}[{k}]]" for k, loop_type in inside if loop_type != "default"]
     parts = []
     for space, pieces in node.isolate.parts:
         dims = space.out.dims

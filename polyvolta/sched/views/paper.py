@@ -196,6 +196,6 @@ def notes(node: Node) -> list[str]:
         if any(flags):
             found.append(f"{word} {' '.join(str(int(f)) for f in flags)}")
     levels = [m.level or "-" for m in node.members]
-    if {*levels} != {"-"}:
+    if {*levels} - {"-"}:
         found.append(f"level {levels[0] if len({*levels}) == 1 else ' '.join(levels)}")
     return found

@@ -3,6 +3,7 @@
 import pytest
 
 import polyvolta.isl as isl
+from polyvolta.sched import Schedule as Plain
 from polyvolta.sched import dependences, nest, schedule
 from polyvolta.sets import PolyvoltaError
 
@@ -212,9 +213,14 @@ def test_what_is_isolated_is_of_the_members_above_and_the_own():
     assert inner.band_set_ast_build_options(some.to_union_set()).band_get_ast_isolate_option().is_equal(some)
 
 
-def test_a_band_orders_by_something():
-    with pytest.raises(PolyvoltaError, match="this function has no values"):
-        BAND.insert_partial_schedule(isl.MultiUnionPwAff("[N] -> ([] : { S[i, j] })"))
+def test_a_band_may_have_no_members():
+    node = BAND.insert_partial_schedule(isl.MultiUnionPwAff("[N] -> ([] : { S[i, j] })"))
+    assert (node.get_type(), node.band_n_member(), node.child(0).get_schedule_depth()) == (T.band, 0, 0)
+    assert node.child(0).node == BAND.node and node.get_schedule().get_map().is_equal(TREE.get_map())
+    assert isl.Schedule(str(node.get_schedule())) == node.get_schedule() and loops(node) == loops(BAND)
+    assert node.get_schedule().check_structure() == node.get_schedule()
+    with pytest.raises(PolyvoltaError, match="a band without members"):
+        Plain(node.get_schedule().root).check_structure()
 
 
 def test_walks():
@@ -224,7 +230,7 @@ def test_walks():
     seen.clear()
     BAND.foreach_descendant_top_down(lambda n: seen.append(n.get_type().name) or False)
     BAND.child(0).foreach_ancestor_top_down(lambda n: seen.append(n.get_type().name))
-    assert seen == ["band", "domain", "band", "leaf"]
+    assert seen == ["band", "domain", "band"]  # not the leaf itself
     assert BAND.every_descendant(lambda n: n.get_tree_depth() > 0)
     tiled = TREE.map_schedule_node_bottom_up(lambda n: n.band_tile([4, 4]) if n.get_type() is T.band else n)
     assert [n.get_type().name for n in (tiled.get_root().child(0), tiled.get_root().grandchild(0, 0))] == ["band"] * 2

@@ -98,6 +98,7 @@ class Meaning:
             case Guard(guard, child):
                 return self.at(child, (*path, 0), instances if self.true(guard, prefix) else [], prefix)
             case Extension(extension, child):
+                # at the values of what comes here, past all filters: isl's loops may run it at others, as they are cut
                 added = self.added(path, extension).get(prefix, []) if instances else []
                 return self.at(child, (*path, 0), [*instances, *added], prefix)
         raise TypeError(type(node).__name__)

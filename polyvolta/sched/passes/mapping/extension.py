@@ -14,7 +14,7 @@ a copy runs before what uses it is for the caller to see to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.passes.common.arguments import items, relation, table
@@ -76,6 +76,27 @@ def insert_extension(
           FILTER: S[i]
             BAND: S[i] → [i]
     """
+    extension = fitting(schedule, at, extension, tuples_of(schedule))
+    added = names_of(extension)
+    inside: Node = band if isinstance(band, Node) else _band(schedule, at, extension, {} if band is None else band)
+    old = schedule.node(at)
+    mine = Filter(added, inside)
+    rest = old.children if isinstance(old, InOrder) else (Filter(schedule.statements_at(at), old),)
+    kids = (mine, *rest) if before else (*rest, mine)
+    return schedule.replace(at, Extension(extension, InOrder(kids)))
+
+
+def fitting(schedule: Schedule, at: Path, extension: Map | str, present: Collection[str]) -> Map:
+    """An extension that may stand at a node, its outputs called as a reader calls them.
+
+    Parameters
+    ----------
+    present : the statements whose names are taken.
+
+    Raises
+    ------
+    BadPath, BadSchedule, SetSyntaxError : see `insert_extension`.
+    """
     inserted_at(schedule, at)
     n = depth(schedule, at)
     extension = relation(extension, Map, "an extension", '"{ [t] -> copy[t] }"')
@@ -93,18 +114,11 @@ def insert_extension(
                 where=schedule.marked(at),
                 hint="the members of all bands above, outermost first, mapped ones among them",
             )
-    present = tuples_of(schedule)
     for s in added:
         if not s or s in present:
             what = "has no name" if not s else f"is called {s}, as another one of the tree"
             raise BadSchedule(f"a statement of the extension {what}", where=schedule.marked(at))
-    extension = as_read(extension)
-    inside: Node = band if isinstance(band, Node) else _band(schedule, at, extension, {} if band is None else band)
-    old = schedule.node(at)
-    mine = Filter(added, inside)
-    rest = old.children if isinstance(old, InOrder) else (Filter(schedule.statements_at(at), old),)
-    kids = (mine, *rest) if before else (*rest, mine)
-    return schedule.replace(at, Extension(extension, InOrder(kids)))
+    return as_read(extension)
 
 
 def as_read(extension: Map) -> Map:

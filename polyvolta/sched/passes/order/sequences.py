@@ -228,7 +228,7 @@ def _inserted(
     if len(filters) < 2:
         return schedule
     inserted_at(schedule, at)
-    _copied(schedule, at, doing)
+    not_copied(schedule, at, doing)
     node = schedule.node(at)
     kids: list[Node] = []
     for f in filters:
@@ -241,7 +241,7 @@ def _inserted(
     return settled(schedule, new, doing, at)
 
 
-def _copied(schedule: Schedule, at: Path, doing: str) -> None:
+def not_copied(schedule: Schedule, at: Path, doing: str) -> None:
     """A subtree that adds instances is not copied, as they would run twice."""
     for place, node in schedule.walk(at):
         if isinstance(node, Extension):
@@ -284,7 +284,7 @@ def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
     for p, names in zip(parts, by_name):
         if isinstance(p, Set):
             assert reach is not None
-            filters += _filter_of(p, reach)
+            filters += filter_of(p, reach)
         elif names:
             filters.append(Filter(names))
     return filters
@@ -347,8 +347,12 @@ def _names(part: Part) -> tuple[str, ...]:
     return tuple(dict.fromkeys(listed))
 
 
-def _filter_of(part: Set, reach: Set) -> list[Filter]:
-    """The filter of a set of instances, without what does not arrive; it says no more than it must."""
+def filter_of(part: Set, reach: Set) -> list[Filter]:
+    """The filter of a set of instances, without what does not arrive; it says no more than it must. None for nothing.
+
+    >>> filter_of(Set("{ S[i] : 2 <= i < 9; T[] }"), Set("{ S[i] : 0 <= i < 4 }"))
+    [Filter(statements=('S',), child=Leaf(), instances=Set('{ S[i] : i >= 2 }'))]
+    """
     mine = reach & part
     names = tuple(s for s in names_of(mine) if not mine.only(s).is_empty())
     if not names:
