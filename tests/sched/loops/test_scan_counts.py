@@ -982,6 +982,11 @@ TREES = {
              { S[i, j] -> [(j)]; A[i] -> [(i)]; B[i] -> [(N - 1 - i)]; C[i] -> [(P)]; D[i] -> [(Q + 3i)] }]" } }""",
         {1: 49, 9: 510, 40: 2704},
     ),
+    "a pipeline in steps of three, in which the first statement is alone for a step": (
+        """{ domain: "[N] -> { L[i] : 0 <= i < N; M[i] : 0 <= i < N; A[i] : 0 <= i < N; W[i] : 0 <= i < N }", child: {
+             schedule: "[{ L[i] -> [(3i)]; M[i] -> [(3i + 4)]; A[i] -> [(3i + 7)]; W[i] -> [(3i + 11)] }]" } }""",
+        {1: 19, 9: 31, 40: 62},
+    ),
 }
 
 
