@@ -952,6 +952,41 @@ TREES = {
                          { S[i, j] -> [(floor(j/8))] }, { S[i, j] -> [(j)] }]" } }""",
         {1: 7, 9: 35, 40: 337},
     ),
+    "a stride beside three points in a row, in an order that a loop outside decides": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i, j < N and (i + j) mod 3 = 0; T[i] : 0 <= i < N; U[i] : 0 <= i < N;
+                               V[i] : 0 <= i < N }", child: { schedule: "[N] -> [
+             { S[i, j] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)]; V[i] -> [(i)] },
+             { S[i, j] -> [(j)]; T[i] -> [(0)]; U[i] -> [(N - 1)]; V[i] -> [(i)] },
+             { S[i, j] -> [(0)]; T[i] -> [(1)]; U[i] -> [(1)]; V[i] -> [(2)] }]" } }""",
+        {1: 7, 9: 107, 40: 892},
+    ),
+    "a stride that another one outside decides, beside two diagonals": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i, j < N and (i + 2j) mod 4 = 0; T[i] : 0 <= i < N; U[i] : 0 <= i < N }",
+             child: { schedule: "[N] -> [{ S[i, j] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)] },
+             { S[i, j] -> [(j)]; T[i] -> [(i)]; U[i] -> [(N - 1 - i)] },
+             { S[i, j] -> [(0)]; T[i] -> [(1)]; U[i] -> [(2)] }]" } }""",
+        {1: 18, 9: 132, 40: 861},
+    ),
+    "every second row beside three points in each": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i, j < N and i mod 2 = 1; T[i] : 0 <= i < N; U[i] : 0 <= i < N;
+                               V[i] : 0 <= i < N }", child: { schedule: "[N] -> [
+             { S[i, j] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)]; V[i] -> [(i)] },
+             { S[i, j] -> [(j)]; T[i] -> [(i - 1)]; U[i] -> [(N - 1 - i)]; V[i] -> [(N - 1)] },
+             { S[i, j] -> [(0)]; T[i] -> [(2)]; U[i] -> [(2)]; V[i] -> [(1)] }]" } }""",
+        {1: 10, 9: 134, 40: 1240},
+    ),
+    "a stride beside four points that may be in any order": (
+        """{ domain: "[N, P, Q] -> { S[i, j] : 0 <= i, j < N and (i + j) mod 3 = 1; A[i] : 0 <= i < N;
+                      B[i] : 0 <= i < N; C[i] : 0 <= i < N; D[i] : 0 <= i < N }", child: { schedule: "[N, P, Q] -> [
+             { S[i, j] -> [(i)]; A[i] -> [(i)]; B[i] -> [(i)]; C[i] -> [(i)]; D[i] -> [(i)] },
+             { S[i, j] -> [(j)]; A[i] -> [(i)]; B[i] -> [(N - 1 - i)]; C[i] -> [(P)]; D[i] -> [(Q + 3i)] }]" } }""",
+        {1: 49, 9: 510, 40: 2704},
+    ),
+    "a pipeline in steps of three, in which the first statement is alone for a step": (
+        """{ domain: "[N] -> { L[i] : 0 <= i < N; M[i] : 0 <= i < N; A[i] : 0 <= i < N; W[i] : 0 <= i < N }", child: {
+             schedule: "[{ L[i] -> [(3i)]; M[i] -> [(3i + 4)]; A[i] -> [(3i + 7)]; W[i] -> [(3i + 11)] }]" } }""",
+        {1: 19, 9: 31, 40: 62},
+    ),
 }
 
 

@@ -4,6 +4,7 @@
     S[i] -> [i] for -2 <= i < N, and filters below for 0 <= i <= 1 and all others   to 1, and from 2 on
     S[i] -> [i, i/2] for -1 <= i <= 2, T[j] -> [2, j], the second member separate   to 1, and at 2
     S[i] -> [8i], T[] -> [P]                        before P, at P and after P: a loop of step 1 would ask at each value
+    S[k, i] -> [k, i] for k mod 2 = 1, T[k] -> [k, 0]           at 0, and from 1 on where k is odd
     S[k, i] -> [k, i], T[k] -> [k, k] inside a loop over k, a band below separate   to k - 1, at k, and from k + 1 on
 
 A separate loop has cells by which statements have values in it, and what they say of loops outside is decided there,
@@ -21,7 +22,7 @@ from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.lengths import longest
-from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.holes import ONCE, joined
@@ -31,7 +32,7 @@ from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
 FEW = 2  # values in a row that have a loop of their own inside other loops, where loops inside are cut for them
 BESIDE = 4  # values of others beside these, beyond which that is worth it
 SOME = 6  # shadows of which this is asked
-PLACES = 2  # places around which loops are cut for their stride
+PLACES = 8  # places around which loops are cut for their stride
 SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
 MANY = 8  # steps of a loop from which on those beside a few are worth loops of their own
 
@@ -93,30 +94,51 @@ def between_numbers(shadows: Sequence[System], col: int) -> list[System] | None:
 def around_places(known: Known, lanes: Sequence[Lane], k: int, col: int, once: bool) -> list[System] | None:
     """Few values in a row, and what is before, between and after them, if loops there have a stride that they lack.
 
-    None where no stride is lost, or there are more than a few such places; where loops around as many as eight are
-    short, of what is not short as a whole.
+    The same where loops there have iterations only where loops outside have some residue: they ask for it
+    once.
+    Places may be in an order that depends on what is outside: of one that moves past others there is a piece for each
+    order, and of what is around them one for each set of places that it is behind. Each is a loop, which tests its
+    bounds once where a loop of step 1 tests at each value. None where nothing is lost, or there are more such places or
+    pieces; where loops around as many as eight are short, of what is not short as a whole.
     """
-    grids = [grid(known, lane.shadows[k], col) for lane in lanes]
-    if all(step < 2 for step, _ in grids):
+    shadows = [lane.shadows[k] for lane in lanes]
+    rows = [_outside(s, col) for s in shadows]
+    grids = [grid(known.given(r) if r.mods else known, s, col) for r, s in zip(rows, shadows, strict=True)]
+    if all(step < 2 for step, _ in grids) and not any(r.mods for r in rows):
         return None
     for most in SHORT:
-        brief = [width(known, lane.shadows[k], col, most) for lane in lanes]
+        brief = [width(known, s, col, most) for s in shadows]
         steps = [g for g, short in zip(grids, brief, strict=True) if not short]
         step = common_stride(known, steps)[0] if steps else 1
-        if step > 1:
+        shared = [row.mods for row, short in zip(rows, brief, strict=True) if not short]
+        at = [m for m in shared[0] if all(m in r for r in shared)] if shared else []
+        at = [m for m in at if known.columns.of_loops(m[0]) and not known.columns.of_sizes(m[0])]
+        if step > 1 or at:
             break
     else:
         return None
-    placed = [short and common_stride(known, [*steps, g])[0] != step for g, short in zip(grids, brief, strict=True)]
+    placed = [
+        short and (common_stride(known, [*steps, g])[0] != step or any(m not in r.mods for m in at))
+        for g, r, short in zip(grids, rows, brief, strict=True)
+    ]
     places = joined(known, shadows_of(known, [*compress(lanes, placed)], k, col), col, once)
     if not 0 < len(places) <= PLACES:
         return None
     rest = [lane for lane, alone in zip(lanes, placed, strict=True) if not alone]
-    here = disjoint(known, places) or places
-    cells = disjoint(known, [*here, *joined(known, shadows_of(known, rest, k, col), col, once)]) or here
+    here = disjoint(known, places)
+    cells = here and disjoint(known, [*here, *joined(known, shadows_of(known, rest, k, col), col, once)])
+    if not (here and cells):
+        return None
     brief = all(width(known, s, col, SHORT[1]) for s in here)
     few = not brief and all(width(known, s, col, ONCE) for s in cells[len(here) :])
     return None if few else cells
+
+
+def _outside(s: System, col: int) -> System:
+    """The congruences of a shadow that are of what is outside alone."""
+    out = System()
+    out.mods = [row for row in s.mods if not coefficient(row[0], col)]
+    return out
 
 
 def apart(known: Known, group: Group, k: int, cells: Sequence[System]) -> list[Group]:

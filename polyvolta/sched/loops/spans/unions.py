@@ -236,7 +236,8 @@ def _of_one(loop: Shared) -> Items | None:
 def _without_holes(loop: Shared) -> Items | None:
     """Where a loop would run through many values that none has, loops that don't: pieces of the union.
 
-    That is so where it has no such pieces as well, or too many: then it stays one.
+    That is so where it has no such pieces as well, or too many: then it stays one. Of a piece of an innermost one that
+    several share, what all have is apart (`steady`).
     """
     known, col, once = loop.known, loop.col, loop.once
     if few_holes(known, loop.shadows, col, once):
@@ -244,7 +245,14 @@ def _without_holes(loop: Shared) -> Items | None:
     union = joined(known, loop.shadows, col, once)
     # what many share with few is in the loop of few: there are tests in it, and no stride
     union.sort(key=lambda s: valued(s, col) or not width(known, s, col, ONCE))
-    return loop.within(disjoint(known, union)) or []
+    items = loop.within(disjoint(known, union)) or []
+    if not loop.place.innermost or len(items) < 2:
+        return items
+    out: Items = []
+    for lanes in items:
+        cells = steady(known, shadows_of(known, lanes, loop.k, col), col, ONCE)
+        out += [lanes] if cells is None else within(known, lanes, cells, loop.k, col)
+    return out
 
 
 def _by_sizes(loop: Shared) -> Items | None:
