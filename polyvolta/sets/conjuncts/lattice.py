@@ -131,17 +131,18 @@ def _of_full(n: int, ineqs: list[Row]) -> Lattice | None:
         return of_points(n, tight, ineqs)
     said = defined(n, ineqs)
     first, points = near(n, ineqs, tab, said), None
-    if first is None:
+    guessed = first is not None
+    if not guessed:
         points = spanning(n, tab, said)
         first = next(points, None) if points is not None else sample(n, (), ineqs, begun=begun)
     if first is None:
         return None
     moves = _moves(n, ineqs, first, said)
     still = _constant(n, moves)
-    if points is None and still:
+    if guessed and still:
         tab.rollback(begun[1])
         points = spanning(n, tab, said)
-    if points is not None:
+    if points is not None and still:
         for other in points:
             move = [y - x for x, y in zip(first, other, strict=True)]
             if any(dot(form, move) for form in still):
