@@ -102,10 +102,11 @@ def scan(
     BudgetExceeded : the tree is too large for the steps of one operation; `with budget(...)` allows more.
 
     Cost: some linear programs for each loop and each condition. What may multiply them: `unroll` by the iterations,
-    `separate` by the cells of a union, of which there are at most 64; beyond those, or beyond 16 different ranges that
-    do not all lie between numbers, the cells are those of every second range, or third, of such as differ in numbers
-    alone; else what all have is separate if that leaves but four loops, the statements share the others as by default,
-    and the notes say so.
+    `separate` by the cells of a union, of which there are at most 64, or 136 of ranges in a band's last loop that
+    differ in numbers alone. Where there would be more, the cells are those of every second range, or third, of such as
+    differ in numbers alone, at most 64 with what the others have besides. Where that is more, too, or beyond 16
+    different ranges that do not all lie between numbers, what all have is separate if that leaves but four loops, the
+    statements share the others as by default, and the notes say so.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> from polyvolta.sets import Set, var

@@ -135,6 +135,18 @@ def test_unrolling_between_rows_that_floors_of_statements_say():
     assert "c2" not in got
 
 
+def test_ranges_too_many_to_separate_have_their_values_beside_one_with_a_stride():
+    """Of cells of every second range: what S1 has besides is no odd values alone where S2 has even ones."""
+    ranges = {0: "0 <= i < N", 1: "1 <= i < N + 2 and i mod 2 = 1", 2: "2 <= i < N + 4", 3: "3 <= i < N + 3"}
+    ranges |= {4: "4 <= i < N + 8", 5: "5 <= i < N + 10", 6: "6 <= i < N + 12 and i mod 2 = 0", 9: "N + 9 <= i < 11"}
+    ranges |= {10: "N + 10 <= i < N + 20", 11: "11 <= i < N + 22", 12: "12 <= i < N + 24"}
+    schedule = tree(
+        "[N] -> { " + "; ".join(f"S{k}[i] : {where}" for k, where in ranges.items()) + " }",
+        band(**{f"S{k}": ["i"] for k in ranges}, loop_type="separate"),
+    )
+    assert assert_scans(schedule, [{"N": n} for n in (-20, -4, 0, 1, 2, 3, 8)]).notes
+
+
 def test_full_tiles_apart_from_partial_ones():
     isolate = Set("[N] -> { [a, b] : a >= 0 and 32a + 31 < N }")
     schedule = tree("[N] -> { S[i] : 0 <= i < N }", band(S=["floor(i/32)", "i"], isolate=isolate))

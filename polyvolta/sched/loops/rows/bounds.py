@@ -152,8 +152,8 @@ def bounds(known: Known, shadows: Sequence[System], col: int, where: Sequence[Sy
 def nearer(known: Known, b: Bounds, shadows: Sequence[System], col: int) -> Bounds:
     """The bounds with those of some shadow that others miss by a few values, moved by as much, if all are far off.
 
-    Of 3 - 2*n <= i <= 1, -27 <= i <= -1 - n and 0 <= i <= n, n >= 1, the first one holds on all as 2 - 2*n <= i: a loop
-    from -27 on would find nothing up to there at small sizes. Some linear programs for each bound of a shadow.
+    Of 3 - 2*n <= i <= 1 with -27 <= i, and 0 <= i <= n/2 where n >= 1, the first bound holds on both as 2 - 2*n <= i: a
+    loop from -27 on would find nothing up to there at small sizes. Some linear programs for each bound of a shadow.
     """
     rows, more = [(key, const) for key, const, _ in (*b.low, *b.high)], ([], [])
     for k, common in enumerate((b.low, b.high) if len(shadows) > 1 else ()):

@@ -143,12 +143,12 @@ def _coarse(known: Known, shadows: Sequence[System], col: int) -> tuple[list[Sys
         rest: list[System] = []
         others = [s for some, those in zip(each, chosen, strict=True) for k, s in enumerate(some) if k not in those]
         for s in others:
-            left = [s]
+            left = [_of_rows([*s.every_ge()])]  # without its stride, which others need not have
             for old in (*found, *rest):
                 left = [part for whole in left for part in difference(known, whole, list(old.every_ge()))]
+                if len(found) + len(rest) + len(left) > CELLS:
+                    return None
             rest += left
-            if len(rest) > CELLS:
-                return None
         return found, rest
     return None
 
