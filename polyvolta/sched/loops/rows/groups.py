@@ -33,6 +33,7 @@ from polyvolta.sched.loops.rows.order import Compared, First, ends
 MANY = 16  # classes beyond which values are not cut into cells
 NUMBERS = 32  # the same, where numbers bound all of them
 REST = 4  # loops beside the one over what all lanes have, beyond which they share one
+ALIKE = 3  # ranges that differ in numbers alone, at least, of which every second one is separate
 CELLS = 64  # cells beyond which that is given up
 SMALL = 136  # the same of ranges that differ in numbers alone, in a band's last loop: sixteen in a row have as many
 
@@ -132,10 +133,11 @@ def _coarse(known: Known, shadows: Sequence[System], col: int) -> tuple[list[Sys
 
     Of 16 intervals from k to N + k every second one, or every third, and the last one, so that none begins in what all
     have. In a cell of these an interval is tested, once for each loop inside, that begins or ends there: one or two.
-    None where no shadows are alike, or cells are too many.
+    None where fewer than three are alike of any, for whose tests a loop for each cell is not worth it, or cells are too
+    many.
     """
     each = _by_numbers(shadows, col)
-    for step in range(2, max(map(len, each)) if len(shadows) <= MANY else 0):
+    for step in range(2, max(map(len, each)) if len(shadows) <= MANY and min(map(len, each)) >= ALIKE else 0):
         chosen = [{*range(0, len(some), step), len(some) - 1} for some in each]
         found = cells(known, [some[k] for some, those in zip(each, chosen, strict=True) for k in sorted(those)])
         if found is None:
