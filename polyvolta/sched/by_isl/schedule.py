@@ -8,8 +8,10 @@ from polyvolta.sched import tree
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.views.isl_read import parse
 from polyvolta.sets import Set
+from polyvolta.sets.by_isl.keywords import take_keywords
 
 
+@take_keywords
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Schedule(tree.Schedule):
     """A schedule tree whose text is isl's, which makes the tree again; everything else is as in `polyvolta.sched`.
