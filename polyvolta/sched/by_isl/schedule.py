@@ -38,14 +38,13 @@ class Schedule(tree.Schedule):
 
     @staticmethod
     def empty(space: object) -> Schedule:
-        """The tree of no instances.
-
-        `space`: that of the parameters, which are those of what is said here.
+        """The tree of no instances, with the parameters of a space, if it knows any.
 
         >>> print(Schedule.empty(None))
         { domain: "{ }" }
         """
-        return Schedule(tree.Domain(Set("{ }")))
+        nothing = Set("{ }")
+        return Schedule(tree.Domain(nothing.align_params(space) if getattr(space, "param_names", None) else nothing))
 
     @staticmethod
     def of(schedule: tree.Schedule) -> Schedule:

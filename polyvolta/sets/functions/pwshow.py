@@ -31,14 +31,12 @@ MOST_CELLS = 24  # beyond this many, pieces are printed as they are: pairing the
 
 
 def show_piecewise(f: Piecewise) -> str:
-    """A piecewise function in isl's notation; without values `{ }`, or where that would lose its space, `: false`."""
+    """A piecewise function in isl's notation; without values, of its space, `: false`."""
     head = f"[{', '.join(f.param_names)}] -> " if f.param_names else ""
     texts = []
     for c, values in extrema(f):
         side = _tuple_text(f.space.out, iter(values))
         texts.append(f"{_input(f.inp)}{side}{_condition(f, c)}")
-    if not texts and f.space.key == NUMBER.key:
-        return f"{head}{{ }}"
     if not texts:
         texts = [f"{_input(f.inp)}{_tuple_text(f.space.out, iter(['0'] * f.space.n_out))} : false"]
     return f"{head}{{ {'; '.join(texts)} }}"
