@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from polyvolta.sched import tree
 from polyvolta.sched.errors import BadSchedule
@@ -37,7 +38,7 @@ class Schedule(tree.Schedule):
         return Schedule.of(parse(text, check, expansions=True))
 
     @staticmethod
-    def empty(space: object) -> Schedule:
+    def empty(space: Any) -> Schedule:  # noqa: ANN401
         """The tree of no instances, with the parameters of a space, if it knows any.
 
         >>> print(Schedule.empty(None))

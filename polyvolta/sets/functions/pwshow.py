@@ -17,7 +17,7 @@ from ..errors import BudgetExceeded
 from ..text.show import show_relation
 from ..values.aff import Aff
 from ..values.map import Map
-from ..values.space import PARAMS, Space, Tuple
+from ..values.space import Space, Tuple
 from .cells import Piece, refined
 from .extreme import Extreme
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .members import MultiFunction
     from .piecewise import Piecewise
 
-NUMBER = Space(PARAMS, Tuple(None, ("o0",)))  # of a function of parameters alone to the integers
 MOST_CELLS = 24  # beyond this many, pieces are printed as they are: pairing them would take too long
 
 
