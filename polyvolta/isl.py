@@ -30,6 +30,7 @@ from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their li
 from polyvolta.sets.budgets import metered
 from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff as MultiUnionPwAff
 from polyvolta.sets.by_isl.functions.multi_union import UnionPwMultiAff as UnionPwMultiAff
+from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, list_of
 from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
 from polyvolta.sets.errors import no_name
@@ -212,8 +213,14 @@ def __getattr__(name: str) -> object:
         value = getattr(_sets, name, None)
         if value is None:
             raise no_name(__name__, name, import_module("polyvolta.sets.text.of_isl").instead(name, __all__))
+    if isinstance(value, type):
+        take_keywords(value)
     globals()[name] = value
     return value
+
+
+for _own in [value for value in globals().values() if isinstance(value, type)]:
+    take_keywords(_own)
 
 
 def __dir__() -> list[str]:

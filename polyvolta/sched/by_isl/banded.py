@@ -60,9 +60,10 @@ class Banded(Standing):
         return MultiUnionPwAff(self.band_get_partial_schedule_union_map())
 
     def band_get_space(self) -> Space:
-        """The space of a band's values."""
+        """The space of a band's values, with the parameters of the instances that reach it."""
         band = self._is(Band)
-        return Space(None, Tuple(band.name, tuple(f"i{k}" for k in range(len(band.members)))))
+        values = Tuple(band.name, tuple(f"i{k}" for k in range(len(band.members))))
+        return Space(None, values, self._arriving().param_names)
 
     def band_get_permutable(self) -> bool:
         """Whether the members of a band may be interchanged."""

@@ -18,6 +18,7 @@ from polyvolta.sched.scheduler.schedule import schedule
 from polyvolta.sched.scheduler.texts import ARGUMENTS, arguments_of
 from polyvolta.sched.tree import Context
 from polyvolta.sets import Map, Set
+from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.unions import gives_union
@@ -25,6 +26,7 @@ from polyvolta.sets.values.unions import gives_union
 NOTHING = Map("{ }")
 
 
+@take_keywords
 @dataclass(frozen=True, slots=True)
 class ScheduleConstraints(Plain):
     """What a schedule of some instances has to respect and should bring together; immutable.

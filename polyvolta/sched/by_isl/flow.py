@@ -23,6 +23,7 @@ from polyvolta.sched.structure.expansion import expanded
 from polyvolta.sched.tree import Schedule
 from polyvolta.sched.wrapped import plain
 from polyvolta.sets import Map
+from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.unions import gives_union, united
 
@@ -30,6 +31,7 @@ NOTHING = Map("{ }")
 _NOWHERE = '{ domain: "{ }" }'
 
 
+@take_keywords
 @dataclass(frozen=True, slots=True)
 class UnionAccessInfo(Plain):
     """Accesses whose sources are to be found, and the order of the instances; immutable.
@@ -148,6 +150,7 @@ def compute_flow(sink: Map, must_source: Map, may_source: Map, times: Map) -> tu
     return 0, must, may, must_no_source, may_no_source
 
 
+@take_keywords
 @dataclass(frozen=True, slots=True)
 class UnionFlow(Plain):
     """What was found of some accesses."""

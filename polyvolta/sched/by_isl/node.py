@@ -55,10 +55,12 @@ from polyvolta.sched.views.isl_write import to_isl
 from polyvolta.sched.wrapped import labelled, plain
 from polyvolta.sets import Id, Map, Set, Space
 from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff
+from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.unions import gives_union
 
 
+@take_keywords
 @dataclass(frozen=True, slots=True, repr=False)
 class ScheduleNode(Banded):
     """A node of a tree; see `Standing` for the ways to others, `Banded` for what bands have."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from polyvolta.sched import tree
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.structure.check import check_structure
 from polyvolta.sched.views.isl_read import parse
 from polyvolta.sets import Set
+from polyvolta.sets.by_isl.keywords import take_keywords
 
 
+@take_keywords
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Schedule(tree.Schedule):
     """A schedule tree whose text is isl's, which makes the tree again; everything else is as in `polyvolta.sched`.
@@ -36,15 +39,14 @@ class Schedule(tree.Schedule):
         return Schedule.of(parse(text, check, expansions=True))
 
     @staticmethod
-    def empty(space: object) -> Schedule:
-        """The tree of no instances.
-
-        `space`: that of the parameters, which are those of what is said here.
+    def empty(space: Any) -> Schedule:  # noqa: ANN401
+        """The tree of no instances, with the parameters of a space, if it knows any.
 
         >>> print(Schedule.empty(None))
         { domain: "{ }" }
         """
-        return Schedule(tree.Domain(Set("{ }")))
+        nothing = Set("{ }")
+        return Schedule(tree.Domain(nothing.align_params(space) if getattr(space, "param_names", None) else nothing))
 
     @staticmethod
     def of(schedule: tree.Schedule) -> Schedule:

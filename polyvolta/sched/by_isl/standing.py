@@ -46,6 +46,14 @@ def need_node(value: object) -> None:
         raise BadArgument(f"a ScheduleNode is needed, not {kind_of(value)}", where=str(value))
 
 
+def with_params(schedule: tree.Schedule, space: Any) -> tree.Schedule:  # noqa: ANN401
+    """The tree, whose domain has a space's parameters too; one with another root is as it was."""
+    root = schedule.root
+    if not isinstance(root, tree.Domain) or not getattr(space, "param_names", None):
+        return schedule
+    return schedule.replace((), replace(root, domain=root.domain.align_params(space)))
+
+
 @dataclass(frozen=True, slots=True)
 class Standing(Plain):
     """A node of a tree.
@@ -60,8 +68,8 @@ class Standing(Plain):
     at: Path = ()
 
     def align_params(self, space: object) -> Self:
-        """The node itself: parameters are those of what is said."""
-        return self
+        """The node, in a tree whose domain has a space's parameters too."""
+        return replace(self, schedule=with_params(self.schedule, space))
 
     @property
     def node(self) -> Node:

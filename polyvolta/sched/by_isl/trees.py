@@ -12,6 +12,7 @@ from polyvolta.sched.by_isl.fewer import intersect_domain
 from polyvolta.sched.by_isl.grouping import expand
 from polyvolta.sched.by_isl.node import ScheduleNode
 from polyvolta.sched.by_isl.pulled import pullback
+from polyvolta.sched.by_isl.standing import with_params
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.tree import Domain, Filter, Node, Schedule, Sequence, SetNode
 from polyvolta.sched.wrapped import plain
@@ -116,7 +117,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "foreach_schedule_node_top_down": foreach_schedule_node_top_down, "insert_context": insert_context,
     "map_schedule_node_bottom_up": map_schedule_node_bottom_up, "insert_guard": insert_guard,
     "intersect_domain": intersect_domain, "get_ctx": get_ctx, "dump": dump, "copy": itself,
-    "reset_user": itself, "align_params": itself, "gist_domain_params": gist_domain_params,
+    "reset_user": itself, "align_params": with_params, "gist_domain_params": gist_domain_params,
     "sequence": sequence, "expand": expand, "set": set_of, "pullback_union_pw_multi_aff": pullback,
 }  # fmt: skip
 METHODS: dict[str, Callable[..., Any]] = {

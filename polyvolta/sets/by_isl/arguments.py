@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import PolyvoltaError, SpaceMismatch, kind_of
 from ..values.kinds import is_kind
 from ..values.space import whole
+from .keywords import placed
 
 OF_PYTHON: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "int": ("an integer", lambda x: whole(x) is not None),
@@ -44,6 +45,9 @@ def checked(kind: str, name: str, f: Any, classes: frozenset[str]) -> Any:  # no
 
     @wraps(f)
     def method(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+        found = placed(f, args, named) if named else None
+        if found is not None:
+            args, named = found, {}
         try:
             return f(*args, **named)
         except PolyvoltaError:

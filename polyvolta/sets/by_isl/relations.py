@@ -275,8 +275,8 @@ def remove_map_if(self: Map, f: Callable[[Map], object]) -> Map:
 
 
 def get_map_tuple_name(self: Any, kind: Any) -> str | None:  # noqa: ANN401
-    """The name of a tuple of the one space of a relation or a function, None where it has none."""
-    return tuple_of(self, kind).name
+    """The name of a tuple of the one space of a relation or a function, None where it has none, as parameters have."""
+    return None if getattr(kind, "name", None) == "param" else tuple_of(self, kind).name
 
 
 def set_map_tuple_name(self: Map, kind: Any, name: str | None) -> Map:  # noqa: ANN401

@@ -20,6 +20,7 @@ from ..engine.rows import Row, complement, dot, negate, normal_ineq, substitute_
 from ..engine.simplex import Tableau
 from .conjunct import Conjunct, lifted
 from .frame import Frame, Member
+from .implies import Facts
 
 CORNERS = 8  # vertices that are kept
 
@@ -49,15 +50,19 @@ def covers(pieces: Sequence[Conjunct], c: Conjunct) -> bool:
     (True, False)
     """
     frame = Frame((c, *pieces))
-    grid = solve_equalities(frame.width - 1, frame.members[0].eqs)
-    return grid is None or not _Search(frame, grid).strays()
+    eqs = frame.members[0].eqs
+    if eqs and frame.divs:
+        own = Conjunct(frame.n, (), eqs, ())
+        eqs = (*eqs, *Facts(own, Conjunct(frame.n, tuple(frame.divs), eqs, ())).floors)
+    grid = solve_equalities(frame.width - 1, eqs)
+    return grid is None or not _Search(frame, eqs, grid).strays()
 
 
 class _Search:
     """The first member of a frame, on the grid that its equalities leave, and what of it is behind other members."""
 
-    def __init__(self, frame: Frame, grid: Lattice) -> None:
-        self.frame, self.grid = frame, grid
+    def __init__(self, frame: Frame, eqs: Sequence[Row], grid: Lattice) -> None:
+        self.frame, self.eqs, self.grid = frame, eqs, grid
         self.whole = frame.members[0]
         self.tab = Tableau(len(grid[1]))
         self.least: dict[Row, int] = {}  # for each linear part the least constant with which it is known to hold
@@ -133,7 +138,7 @@ class _Search:
                 break
         pieces = self._beginning_with_one_that_meets(pieces)
         if not point:
-            point = self.frame.sample(self.whole.eqs, (*self.whole.ineqs, *self.cuts))
+            point = self.frame.sample(self.eqs, (*self.whole.ineqs, *self.cuts))
             if point and not any(m.holds(point) for m, _ in pieces):
                 yield True
             if not point:

@@ -17,6 +17,7 @@ from math import gcd, inf
 from ..budgets import spend
 from ..engine import integer
 from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced, strongest
+from .alike import alike
 from .conjunct import Conjunct, conjoin, juxtaposed, made, shared_divs
 from .inequalities import Stated
 from .normal import defining_rows
@@ -33,7 +34,7 @@ def implied(a: Conjunct, b: Conjunct) -> bool:
     both, rows = _unsaid(a, b)
     if not rows:
         return True
-    facts = _facts(a) if len(both.divs) == len(a.divs) else _Facts(a, both)
+    facts = _facts(a) if len(both.divs) == len(a.divs) else Facts(a, both)
     for row in rows:
         if not (facts.plainly_imply(row) or facts.imply(row)):
             return False
@@ -46,7 +47,7 @@ def plainly_implied(a: Conjunct, b: Conjunct) -> bool:
     both, rows = _unsaid(a, b)
     if not rows:
         return True
-    facts = _facts(a) if len(both.divs) == len(a.divs) else _Facts(a, both)
+    facts = _facts(a) if len(both.divs) == len(a.divs) else Facts(a, both)
     return all(map(facts.plainly_imply, rows))
 
 
@@ -59,7 +60,7 @@ def doubtful(a: Conjunct, b: Conjunct) -> tuple[Row, ...]:
     both, rows = _unsaid(a, b)
     if not (rows and (a.eqs or a.ineqs or both.divs)):
         return tuple(rows)
-    facts = _facts(a) if len(both.divs) == len(a.divs) else _Facts(a, both)
+    facts = _facts(a) if len(both.divs) == len(a.divs) else Facts(a, both)
     return tuple([row for row in rows if not facts.plainly_imply(row)])
 
 
@@ -152,18 +153,19 @@ def _stated(n: int, known: Stated, row: Row, opposite: Row, ineqs: Sequence[Row]
 
 
 @lru_cache(maxsize=1 << 11)
-def _facts(a: Conjunct) -> _Facts:
+def _facts(a: Conjunct) -> Facts:
     """What a conjunct says by itself: asked of often, for one row after another."""
-    return _Facts(a, a)
+    return Facts(a, a)
 
 
-class _Facts:
+class Facts:
     """What a conjunct says, its equalities substituted; `best` has the least constant of each normal."""
 
     def __init__(self, a: Conjunct, both: Conjunct) -> None:
         base, width = 1 + both.n, 1 + both.n + len(both.divs)
         self.width = width
         self.images: list[tuple[int, Row]] = []
+        self.floors: list[Row] = []  # equalities of floors that are one
         own = both.ineqs[: len(a.ineqs)]
         if not (a.eqs or both.divs) and own and any(own[0][1:]):  # normal already, and not the one of nothing
             self.empty, self.best = False, {row[1:]: row[0] for row in own}
@@ -179,10 +181,18 @@ class _Facts:
                 ineqs += [eq, negate(eq)]
                 continue
             image = tuple([0 if c == at else -eq[at] * v for c, v in enumerate(eq)])
-            self.images = [(c, replaced(r, at, image)) for c, r in self.images]
-            self.images.append((at, image))
+            self.define(at, image)
+        if self.images and len(both.divs) > len(a.divs):
+            for at, image in alike(both.n, both.divs, self.solved):
+                self.floors.append((*image[:at], -1, *image[at + 1 :]))
+                self.define(at, image)
         best = strongest(map(self.solved, ineqs) if self.images else ineqs)
         self.empty, self.best = best is None, best or {}
+
+    def define(self, at: int, image: Row) -> None:
+        """Add an equality: column `at` is the row `image`."""
+        self.images = [(c, replaced(r, at, image)) for c, r in self.images]
+        self.images.append((at, image))
 
     def solved(self, row: Row) -> Row:
         """The row after the equalities are substituted."""

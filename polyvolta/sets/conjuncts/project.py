@@ -25,13 +25,15 @@ from operator import add
 
 from ..budgets import spend
 from ..engine import lexopt, simplex
+from ..engine.cone import generators
 from ..engine.integer import pushed
-from ..engine.rows import complement, falls, picker
+from ..engine.rows import complement, dot, falls, negate, picker
 from ..errors import Unbounded
 from . import conjunct as cj
 from .conjunct import Beside, Conjunct, Div, Row, defining_rows, normalise
 
 COSTLY = 24  # more rows, a div as four of them, than an existential less is worth: each doubles what a search may split
+CONE = 4  # existentials of which a common direction is looked for: a cone may have as many rays as pairs of its rows
 ROWS_WORTH_PRUNING = 10  # where elimination has added rows, a linear program per row pays for itself
 
 
@@ -164,10 +166,13 @@ def eliminate(c: Conjunct | None) -> Conjunct | None:
     before = 0 if c is None else len(c.ineqs)
     while c is not None and not c.known:
         step = _best_step(c)
-        joined = _joined_digits(c) if step is None else None
-        if step is None and joined is None:
+        if step is not None:
+            c = _remove(c, *step)
+            continue
+        fewer = _joined_digits(c) or _without_rising(c)
+        if fewer is None:
             break
-        c = joined if step is None else _remove(c, *step)
+        c = fewer
     if c is not None and len(c.ineqs) >= max(ROWS_WORTH_PRUNING, before + 1):
         c = prune(c)
     return c
@@ -207,6 +212,40 @@ def _joined_digits(c: Conjunct) -> Conjunct | None:
             eqs, ineqs = ([(*r[:coarse], 0, *r[coarse + 1 :]) for r in found] for found in (c.eqs, rows))
             return cj.made(c.n, c.divs, eqs, ineqs)
     return None
+
+
+def _without_rising(c: Conjunct) -> Conjunct | None:
+    """Without what existentials say nothing by, along a direction in which no row of them falls; None without one.
+
+    Rows that rise along it go: with a point where the others hold there is one far off where all of them do. So there
+    are an e and an f with `x <= 4e + 4f <= x + 2` and `y <= -4e` as soon as there are some with the first two. Where no
+    row changes along it, in these along e = -f, one existential is as good as both. A cone in as many dimensions as
+    there are existentials, at most 4.
+    """
+    base = 1 + c.n
+    unknown = [base + k for k, d in enumerate(c.divs) if d is None]
+    if not 1 < len(unknown) <= CONE:
+        return None
+    take = picker(unknown)
+    parts = [take(r) for r in c.ineqs]
+    flat = dict.fromkeys(map(take, c.eqs))
+    lines, rays = generators(len(unknown), [*flat, *map(negate, flat), *filter(any, dict.fromkeys(parts))])
+    if rays:
+        along = [sum(entries) for entries in zip(*rays, strict=True)]
+        kept = [r for r, part in zip(c.ineqs, parts, strict=True) if not dot(part, along)]
+        return cj.made(c.n, c.divs, c.eqs, kept)
+    line = next((list(v) for v in lines if len(v) - v.count(0) > 1), None)
+    if line is None:
+        return None
+    eqs, ineqs = ([*map(list, rows)] for rows in (c.eqs, c.ineqs))
+    while len(line) - line.count(0) > 1:  # Euclid's algorithm on its entries, so that it goes along one existential
+        at = min((k for k, v in enumerate(line) if v), key=lambda k: abs(line[k]))
+        other = next(k for k, v in enumerate(line) if v and k != at)
+        q = line[other] // line[at]
+        line[other] -= q * line[at]
+        for row in (*eqs, *ineqs):
+            row[unknown[at]] += q * row[unknown[other]]
+    return cj.made(c.n, c.divs, map(tuple, eqs), map(tuple, ineqs))
 
 
 def _best_step(c: Conjunct) -> tuple[int, list, list] | None:

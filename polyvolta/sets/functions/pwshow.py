@@ -17,7 +17,7 @@ from ..errors import BudgetExceeded
 from ..text.show import show_relation
 from ..values.aff import Aff
 from ..values.map import Map
-from ..values.space import PARAMS, Space, Tuple
+from ..values.space import Space, Tuple
 from .cells import Piece, refined
 from .extreme import Extreme
 
@@ -26,19 +26,16 @@ if TYPE_CHECKING:
     from .members import MultiFunction
     from .piecewise import Piecewise
 
-NUMBER = Space(PARAMS, Tuple(None, ("o0",)))  # of a function of parameters alone to the integers
 MOST_CELLS = 24  # beyond this many, pieces are printed as they are: pairing them would take too long
 
 
 def show_piecewise(f: Piecewise) -> str:
-    """A piecewise function in isl's notation; without values `{ }`, or where that would lose its space, `: false`."""
+    """A piecewise function in isl's notation; without values, of its space, `: false`."""
     head = f"[{', '.join(f.param_names)}] -> " if f.param_names else ""
     texts = []
     for c, values in extrema(f):
         side = _tuple_text(f.space.out, iter(values))
         texts.append(f"{_input(f.inp)}{side}{_condition(f, c)}")
-    if not texts and f.space.key == NUMBER.key:
-        return f"{head}{{ }}"
     if not texts:
         texts = [f"{_input(f.inp)}{_tuple_text(f.space.out, iter(['0'] * f.space.n_out))} : false"]
     return f"{head}{{ {'; '.join(texts)} }}"

@@ -16,6 +16,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.cover import covers
 from ..conjuncts.implies import implied, plainly_apart, plainly_implied
 from ..conjuncts.implies import subtract as subtract_conjunct
+from ..conjuncts.witness import witnessed
 from ..errors import BudgetExceeded
 from ..hulls.coalesce import coalesced
 from ..values.shape import is_beside
@@ -104,8 +105,9 @@ def subtract(self: R, other: R | RationalPoints[Any]) -> R:
     a, b = self._aligned(other)
     parts = []
     for space, cs in a.parts:
-        left = list(cs)
-        knives = [k for c in b._find(space.key) for k in pj.with_known_divs(c)]
+        others = b._find(space.key)
+        left = [c for c in cs if not any(witnessed(c, d) for d in others if not d.known)]
+        knives = [k for d in others for k in pj.with_known_divs(d)] if left else []
         cut = _without if len(cs) * len(knives) > FEW else subtract_conjunct
         for knife in knives:
             left = [piece for c in left for piece in cut(c, knife)]
@@ -182,7 +184,7 @@ def _within(a: Relation, b: Relation) -> bool:
 
 def covered(c: Conjunct, others: Sequence[Conjunct]) -> bool:
     """Whether every point of `c` is a point of one of the others."""
-    if len(others) > 1 and c in others:
+    if len(others) > 1 and c in others or any(witnessed(c, d) for d in others if not d.known):
         return True
     knives = [k for d in others for k in ((d,) if not d.divs else pj.with_known_divs(d))]
     if len(knives) < 2:

@@ -156,6 +156,11 @@ def _checked(cls: type, name: str, make: Callable[..., Any]) -> Callable[..., An
     most = 2 if make is _read else 1
 
     def made(*values: Any, **named: Any) -> Any:  # noqa: ANN401 - any of the classes
+        if named:
+            from ..by_isl.keywords import placed
+
+            found = placed(make, values, named)
+            values, named = (values, named) if found is None else (found, {})
         if named or not 1 <= len(values) <= most:
             given = ", ".join([kind_of(v) for v in values] + [f"{n}=..." for n in named]) or "nothing"
             what = "one text in isl's notation" if make is _read else "one value"

@@ -43,6 +43,8 @@ DEEPEST = 120  # how many parentheses, floors and `not exists` may stand inside 
 def tokens(text: str) -> list[str]:
     """The tokens of a text in their one spelling; an empty one closes the list. Linear."""
     found: list[str] = TOKEN.findall(COMMENT.sub(_blank, text) if "#" in text else text)
+    if "|" in found:
+        found = _with_colons(found)
     out = [SPELLINGS.get(t, t) for t in found]
     odd = False
     for t in set(out):
@@ -53,6 +55,22 @@ def tokens(text: str) -> list[str]:
             odd = odd or t.lower() in IN_ANY_CASE
     out.append(END)
     return _spelt(out) if odd else out
+
+
+def _with_colons(toks: list[str]) -> list[str]:
+    """The tokens, a colon before conditions where isl also takes a bar: behind a tuple, none being there.
+
+    >>> _with_colons("{ [ i ] | i > 0 | i < 5 }".split())[4:]
+    [':', 'i', '>', '0', '|', 'i', '<', '5', '}']
+    """
+    out, depth, said = list(toks), 0, True
+    for k, t in enumerate(toks):
+        if t in ("{", ";") and not depth:
+            said = False
+        elif not depth and (t == ":" or (t == "|" and not said and k and toks[k - 1] == "]")):
+            said, out[k] = True, ":"
+        depth += (t in ("(", "[")) - (t in (")", "]"))
+    return out
 
 
 def _spelt(toks: list[str]) -> list[str]:

@@ -98,9 +98,11 @@ def spread(value: Any, kind: Any, first: object = 0, n: object = 1) -> tuple[str
 
     Raises
     ------
-    UnknownName : there are fewer.
+    UnknownName : there are fewer; none from wherever is none, as in isl.
     """
     names, low, number = of_kind(value, kind), whole(first), whole(n)
+    if number == 0 and low is not None and low >= 0:
+        return ()
     if not names and number != 0 and getattr(kind, "name", None) == "in_":
         raise _none_of(value, kind)
     if low is None or number is None or low < 0 or number < 0 or low + number > len(names):

@@ -76,8 +76,9 @@ def test_what_moves_nowhere_and_what_loses_nothing_keeps_its_tuple():
     assert m.remove_dims(dt.in_, 0, 0) is m and str(m.remove_dims(dt.out, 0, 1)) == "[N] -> { S[i] -> [k] }"
     assert str(m.move_dims(dt.out, 0, dt.out, 0, 2)) == str(m) == str(m.move_dims(dt.out, 1, dt.out, 1, 1))
     assert str(m.move_dims(dt.out, 0, dt.in_, 0, 0)) == "[N] -> { [i] -> [j, k] : i < j }"
+    assert str(m.remove_dims(dt.in_, 2, 0)) == str(m)  # wherever
     with pytest.raises(UnknownName):
-        m.remove_dims(dt.in_, 2, 0)
+        m.remove_dims(dt.in_, -1, 0)
 
 
 def test_dimensions_by_kind_position_and_number():

@@ -191,3 +191,13 @@ def test_values_in_a_wrapped_tuple_are_flattened(kind):
     ours, theirs = (getattr(m, kind)("{ A[i] -> [B[i/2] -> C[3, i]] }").flatten_range() for m in (isl, islpy))
     assert isinstance(ours, getattr(isl, kind))
     assert islpy.MultiPwAff(str(ours)).is_equal(theirs.to_multi_pw_aff() if kind == "MultiAff" else theirs)
+
+
+@pytest.mark.parametrize("name", ["tdiv_q", "tdiv_r"])
+@pytest.mark.parametrize(
+    "den", ["{ [i] -> [(-4)] }", "{ [i] -> [(-1)] }", "{ [i] -> [(3)] : i > 2; [i] -> [(-3)] : i < 2 }"]
+)
+@pytest.mark.parametrize("num", ["{ [i] -> [(i)] }", "{ [i] -> [(7 - 3i)] : i >= 0 }"])
+def test_quotients_by_negative_numbers_are_rounded_towards_zero(name, den, num):
+    ours, theirs = (getattr(m.PwAff(num), name)(m.PwAff(den)) for m in (isl, islpy))
+    assert islpy.PwAff(str(ours)).is_equal(theirs)

@@ -46,7 +46,7 @@ Q = PwQPolynomial("[n] -> { n^2 : n > 0 }")
     (lambda: M.get_tuple_name(None), "PV103", r"None is no tuple of a map\n.*\nhint: dim_type.in_, dim_type.out"),
     (lambda: M.set_tuple_name("in", "B"), "PV103", "'in' is no tuple of a map"),
     (lambda: F.set_tuple_id(3, "B"), "PV103", "3 is no tuple of a map"),
-    (lambda: MultiPwAff.of(F).get_tuple_name(DT.param), "PV103", "is no tuple of a map"),
+    (lambda: MultiPwAff.of(F).get_tuple_name(DT.div), "PV103", "is no tuple of a map"),
     (lambda: S.has_equal_space(None), "PV102", r"Set.has_equal_space needs a Relation for other, not None"),
     (lambda: M.lex_lt_at_multi_pw_aff("x"), "PV102", "needs a PwAff or MultiPwAff, not a str"),
     (lambda: Set.n_set(3), "PV102", "Set.n_set needs a Set, not an int"),

@@ -34,11 +34,13 @@ from polyvolta.sched.loops.scan import scanned
 from polyvolta.sched.tree import Domain, LoopType, Node, Schedule
 from polyvolta.sched.wrapped import called_nothing, statements
 from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space, Tuple, dim_type
+from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.unions import gives_union
 
 
+@take_keywords
 @dataclass(frozen=True, slots=True)
 class AstBuild(Plain):
     """What is known where loops are made; immutable.

@@ -18,6 +18,7 @@ from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_expr_type
 from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sets import Id, Val
+from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.lists import ListOf
 from polyvolta.sets.errors import kind_of
 
@@ -47,6 +48,7 @@ _SHOWN = (Op.div, Op.pdiv_r, Op.zdiv_r)
 """What stands in parentheses in a sum, as isl writes it, though C needs none."""
 
 
+@take_keywords
 @dataclass(frozen=True, slots=True)
 class AstExpr(Plain):
     """An expression of loops, as C writes it.

@@ -30,9 +30,11 @@ from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.wrapped import word
 from polyvolta.sets import Id, var
+from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.lists import ListOf
 
 
+@take_keywords
 @dataclass(frozen=True, slots=True, repr=False)
 class AstNode(Plain):
     """A part of some loops.

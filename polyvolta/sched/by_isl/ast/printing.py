@@ -22,6 +22,7 @@ from polyvolta.sched.loops.notation.c import MACROS
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import DEFAULT_CONTEXT, Context, Id, Point, PwAff, Space
+from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.functions.rational import RationalPwAff
 
 Writes = Callable[["Printer", "AstPrintOptions", AstNode], "Printer"]
@@ -29,6 +30,7 @@ Writes = Callable[["Printer", "AstPrintOptions", AstNode], "Printer"]
 HOLE = Call("", ())  # stands for what is in a loop while its head is written
 
 
+@take_keywords
 @dataclass(frozen=True, slots=True)
 class AstPrintOptions(Plain):
     """Who writes statements and loops: functions of a printer, these options and the node, which give the printer.
@@ -95,6 +97,7 @@ def _text(value: Any, in_c: bool) -> str:  # noqa: ANN401
     return value.to_str() if isinstance(value, _BY_ISL) else str(value)
 
 
+@take_keywords
 class Printer:
     """Texts one after another; each method gives the printer itself.
 

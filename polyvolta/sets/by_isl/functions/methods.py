@@ -131,15 +131,29 @@ def scale_down_val(self: PwAff, den: Any) -> Any:  # noqa: ANN401
 
 
 def tdiv_q(self: PwAff, den: PwAff | int) -> PwAff:
-    """The quotient by a positive number, rounded towards zero."""
-    low = (self // den).intersect_domain(self.ge_set(0))
-    return low.union_prefer((-(-self // den)).intersect_domain(self.lt_set(0)))
+    """The quotient by a number, rounded towards zero."""
+    return _by_sign(self, den, lambda f, d: f // d, -1)
 
 
 def tdiv_r(self: PwAff, den: PwAff | int) -> PwAff:
     """What is left by the quotient rounded towards zero, of the sign of the function."""
-    low = (self % den).intersect_domain(self.ge_set(0))
-    return low.union_prefer((-(-self % den)).intersect_domain(self.lt_set(0)))
+    return _by_sign(self, den, lambda f, d: f % d, 1)
+
+
+def _by_sign(self: PwAff, den: PwAff | int, divided: Callable[[PwAff, Any], PwAff], sign: int) -> PwAff:
+    """What a division by a positive number gives, rounded towards zero; by its negative, that times the sign."""
+    from ...functions.pwaff import PwAff
+
+    if isinstance(den, PwAff):
+        less = den.intersect_domain(den.lt_set(0))
+        if not less.domain().is_empty():
+            rest = den.intersect_domain(den.ge_set(0))
+            found = _by_sign(self, -less, divided, sign) * sign
+            return found if rest.domain().is_empty() else found.union_prefer(_by_sign(self, rest, divided, sign))
+    elif den < 0:
+        return _by_sign(self, -den, divided, sign) * sign
+    low = divided(self, den).intersect_domain(self.ge_set(0))
+    return low.union_prefer((-divided(-self, den)).intersect_domain(self.lt_set(0)))
 
 
 def expression(self: PwAff) -> Aff:

@@ -192,8 +192,8 @@ def tuple_is_equal(self: Space, kind: Any, other: Space, other_kind: Any) -> boo
 
 
 def get_tuple_name(self: Space, kind: Any) -> str | None:  # noqa: ANN401
-    """The name of a tuple, None where it has none."""
-    return side(self, kind).name
+    """The name of a tuple, None where it has none, as that of the parameters."""
+    return None if getattr(kind, "name", None) == "param" else side(self, kind).name
 
 
 def set_tuple_name(self: Space, kind: Any, name: str | None) -> Space:  # noqa: ANN401
@@ -326,8 +326,8 @@ def find_dim_by_id(self: Any, kind: Any, name: str) -> int:  # noqa: ANN401
 
 
 def has_dim(self: Any, kind: Any, pos: int) -> bool:  # noqa: ANN401
-    """Whether a dimension has a name: each has."""
-    return bool(kinds.spread(self, kind, pos))
+    """Whether a dimension has a name: each has, and none where there is no dimension."""
+    return 0 <= pos < len(kinds.of_kind(self, kind))
 
 
 def get_tuple_id(self: Any, kind: Any = kinds.dim_type.out) -> Id:  # noqa: ANN401
@@ -337,7 +337,7 @@ def get_tuple_id(self: Any, kind: Any = kinds.dim_type.out) -> Id:  # noqa: ANN4
     ------
     UnknownName : it has none.
     """
-    name = get_tuple_name(one_space(self, kind), kind)
+    name = side(one_space(self, kind), kind).name
     if name is None:
         raise UnknownName("the tuple has no name", where=str(self), hint="get_tuple_name gives None then")
     return Id(name)
@@ -345,7 +345,7 @@ def get_tuple_id(self: Any, kind: Any = kinds.dim_type.out) -> Id:  # noqa: ANN4
 
 def has_tuple(self: Any, kind: Any = kinds.dim_type.out) -> bool:  # noqa: ANN401
     """Whether a tuple has a name."""
-    return get_tuple_name(one_space(self, kind), kind) is not None
+    return side(one_space(self, kind), kind).name is not None
 
 
 def one_space(self: Any, kind: Any) -> Space:  # noqa: ANN401

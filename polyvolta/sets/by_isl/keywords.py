@@ -1,0 +1,102 @@
+"""Arguments by islpy's keywords: `s.project_out(type=dim_type.set, first=0, n=1)`, whatever a method calls them here.
+
+islpy names its arguments by isl's declarations: `set2` of a set, `pwaff2` of a function, `type, pos, v` of what is set.
+All of its signatures keep one order of these names but for the three in `OTHERWISE`, so keywords say where the values
+stand, and no list of signatures is needed. A method that knows all keywords of a call takes them as its own, and one
+that takes keywords of any name, such as values of parameters, does always. `polyvolta.isl` has its classes do this.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from enum import Enum
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=type)
+
+SEVERAL = (
+    "ctx domain ls space c p bset2 vec2 set2 row dst_type dst_col index type1 domain_space input pnt1 bset in_pos "
+    "pwaff_true source_restr contraction condition tuple_id must_source str n_row i nparam u size range ma pma n_equal "
+    "eq mv type options col dst_pos src_col pos1 space2 list pnt2 out_pos pwaff_false sink_restr expansion validity "
+    "may_source n_col j dim n_in ineq pos first set pwqp src_type type2 proximity schedule n_out c1 name id s val el "
+    "arg value fn multi2 pa coincident num aff maff qp fold src_pos pos2 c2 note n c3 v c4 c5 user"
+)
+"""islpy's names of arguments that stand beside others, in the order of its signatures."""
+ALONE = (
+    "aff2 model pnt mod list2 test cmp mpa iterators indices expr2 arguments id2expr expr annotation print_for "
+    "print_user constraint bmap2 dom bmap obj constraint2 max_operations must ls2 map2 pwf tuple exp d pwaff umap "
+    "factor params set_space lower upper right bot mat2 vec neg ma2 mpa2 upa upma uset mupa2 mv2 indent node map mi "
+    "mupa sc access flow upwqp upwf prefix width output_format suffix yaml_style pwaff2 pa2 f pma2 pwqp2 exponent "
+    "max_periods sign pwf2 qp2 term power fold2 source_map guard partial schedule2 coincidence generation permutable "
+    "shift sizes extension ancestor node2 graft group_id filter mark filters sink kill schedule_map umap2 upa2 upma2 "
+    "upwqp2 upwf2 uset2 v2 mat context"
+)
+"""Those that stand alone, and that of what stands last."""
+RANK = {name: k for k, name in enumerate(f"{SEVERAL} {ALONE}".split())}
+OTHERWISE = {
+    "empty": ("type", "space"),
+    "band_member_set_ast_loop_type": ("pos", "type"),
+    "band_member_set_isolate_ast_loop_type": ("pos", "type"),
+}
+"""Methods that have two of the names in another order."""
+
+
+@lru_cache(maxsize=1 << 12)
+def _own(f: Callable[..., Any]) -> frozenset[str] | None:
+    """The keywords that a function takes; None of one that takes any."""
+    found = inspect.signature(f).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in found) and not any(p.kind is p.VAR_POSITIONAL for p in found):
+        return None
+    return frozenset([p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)])
+
+
+def placed(f: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...] | None:
+    """The arguments of a call by islpy's keywords where they stand; None of one by a function's own or unknown ones.
+
+    >>> def moved(self, kind, pos, value): ...
+    >>> placed(moved, ("a set",), {"v": 7, "type": "param", "pos": 0})
+    ('a set', 'param', 0, 7)
+    >>> placed(moved, ("a set",), {"kind": "param", "pos": 0, "value": 7}) is placed(moved, (), {"w": 7}) is None
+    True
+    """
+    own = _own(f)
+    if own is None or own >= named.keys() or not RANK.keys() >= named.keys():
+        return None
+    order = sorted(named, key=RANK.__getitem__)
+    pair = OTHERWISE.get(f.__name__)
+    if pair is not None and named.keys() == {*pair}:
+        order = list(pair)
+    return (*args, *[named[name] for name in order])
+
+
+def by_keywords(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which takes islpy's keywords, too; one more call where there are none."""
+
+    @wraps(f)
+    def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+        found = placed(f, args, named) if named else None
+        return f(*args, **named) if found is None else f(*found)
+
+    return call
+
+
+_done: set[type] = set()
+
+
+def take_keywords(cls: C) -> C:
+    """The class, whose public methods take islpy's keywords, and those of the classes of ours that it is made of."""
+    for owner in cls.__mro__:
+        if owner in _done or not owner.__module__.startswith("polyvolta.") or issubclass(owner, Enum):
+            continue
+        _done.add(owner)
+        for name, value in list(vars(owner).items()):
+            if name.startswith("_") and name not in ("__init__", "__new__"):
+                continue
+            bound = isinstance(value, (classmethod, staticmethod))
+            f = value.__func__ if bound else value
+            least = 0 if isinstance(value, staticmethod) else 1  # what it is called on
+            if inspect.isfunction(f) and (f.__code__.co_argcount > least or f.__code__.co_flags & inspect.CO_VARARGS):
+                setattr(owner, name, type(value)(by_keywords(f)) if bound else by_keywords(f))
+    return cls
