@@ -18,12 +18,13 @@ With `--random 9001:0-435` they are the random trees of those numbers that the t
 Both codes are compiled with every loop test and every comparison of an `if` counted as it is evaluated, and run at
 each of `--values`: 9 is all parameters at 9, and 1/90 the first one at 1, the second one at 90, the third one at 1
 again, in turn. Each is the nearest at which the contexts of the input hold, also those inside a tree: at others they
-promise what is not so. An input of one parameter, whose values are 1 and 90 then, has them all. Both must call the same instances; where they don't, the tree's are enumerated, and
-it says whose code is wrong. Such an input is left out of the table, as is one that a side doesn't scan; what is left
-out has a line with the reason, and they are counted below the table. For each class the table has the geometric mean
-of ours over isl's tests at all values, how many inputs of the class are beyond 1.5 and beyond 4 times, the most, and
-the most by which the ratio grows from the first to the last value that is the same for all parameters: about 1, unless
-a code does another power of N. At unequal sizes a loop shows that runs over what lies between them, too.
+promise what is not so. An input of one parameter has 1 and 90 then. Both must call the same instances; where they
+don't, the tree's are enumerated, and it says whose code is wrong. Such an input is left out of the table, as is one
+that a side doesn't scan; what is left out has a line with the reason, and they are counted below the table. For each
+class the table has the geometric mean of ours over isl's tests at all sizes, how many inputs of the class are beyond
+1.5 and beyond 4 times, the most, and the most by which the ratio grows from the first to the last size that is the same
+for all parameters: about 1, unless a code does another power of N. At sizes that are not alike a loop shows that runs
+over what lies between them, too.
 `--each` prints a line an input, `--show` both codes.
 """
 

@@ -46,7 +46,7 @@ from polyvolta.sched.loops.spans.numbers import at_numbers, beside_numbers, both
 from polyvolta.sched.loops.spans.shadows import MANY, shadows_of, span, valued, within
 from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
-from polyvolta.sched.loops.spans.unordered import around_one
+from polyvolta.sched.loops.spans.unordered import around_one, weighed
 
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 
@@ -148,6 +148,12 @@ class Shared:
         found = self.in_order(within(self.known, lanes, cells or (), self.k, self.col))
         return found if len(found) > 1 else [lanes]
 
+    def weighed(self, found: Items) -> Items:
+        """What shares a loop, or in an outermost one what tests less at sizes that are not alike."""
+        if not self.place.outermost:
+            return found
+        return weighed(self.known, self.lanes, found, self.k, self.columns, self.first, self.place.innermost)
+
     def turns(self, lanes: list[Lane]) -> list[Group]:
         """The groups of lanes of one loop: in an outermost one that numbers bound all take turns once more."""
         if self.place.outermost and len(lanes) > 1 and all(span(lane.shadows[self.k], self.col) == 0 for lane in lanes):
@@ -167,7 +173,7 @@ def parted(
         items = _around_one(loop)  # not cut again at sizes below zero
     elif place.outermost and len(items) > 1:
         items = [some for lanes in items for some in loop.sized(lanes)]
-    found = loop.in_order(items)
+    found = loop.weighed(loop.in_order(items) if len(items) > 1 else [list(group.lanes)])
     if len(found) < 2:
         return [group]
     return [one for lanes in found for some in loop.finer(lanes) for one in loop.turns(some)]
