@@ -37,6 +37,7 @@ SHADOWS = 4  # the same
 SHORT = 8  # values that are not worth a loop
 WEIGHED = 6  # shadows beyond which loops are not weighed
 ENOUGH = 2.2  # times as many tests as values: no loops are looked for that test less
+PLACES = 3  # at fewer sizes loops are not weighed
 LESS, ALIKE = 0.8, 1.1  # of the tests of others, in the mean, and at sizes that are alike, are few enough
 TRIED = 2  # cuts that are made, of those that would test the least
 STEPS = 1000  # of a search for cells, which finds none in most loops
@@ -105,7 +106,7 @@ def weighed(
     """
 
     def cut(some: Sequence[Lane], now: Items) -> Items:
-        return _cheaper(known, some, now, k, columns, first, CELLS[innermost]) or now
+        return _cheaper(known, some, now, k, columns, first, innermost) or now
 
     if len(found) > 1:
         found = [one for some in found for one in cut(some, [some])]
@@ -113,9 +114,15 @@ def weighed(
 
 
 def _cheaper(
-    known: Known, lanes: Sequence[Lane], now: Items, k: int, columns: Sequence[int], first: First | None, most: int
+    known: Known,
+    lanes: Sequence[Lane],
+    now: Items,
+    k: int,
+    columns: Sequence[int],
+    first: First | None,
+    innermost: bool,
 ) -> Items | None:
-    """At most so many loops of some lanes that test less than others; None where there are none."""
+    """A few loops of some lanes that test less than others; None where there are none."""
     if len(lanes) < 2:
         return None
     col = columns[k]
@@ -124,7 +131,7 @@ def _cheaper(
         return None
     samples = Samples(known, [*shadows, *[s for some in loops for s in some]], col)
     least, before = samples.least(said), samples.costs(loops)
-    if not samples.places or least is None or before is None:
+    if len(samples.places) < PLACES or least is None or before is None:
         return None
     if all(a <= ENOUGH * b for a, b in zip(before, least, strict=True)):
         return None
@@ -143,7 +150,7 @@ def _cheaper(
     for some in orders(shadows):
         for sign in (1, -1):
             cells = _beside(known, some, col, sign)
-            if 1 < len(cells) <= most:
+            if 1 < len(cells) <= CELLS[innermost]:
                 costs = samples.costs(_in_turn(said, cells, samples))
                 if costs is not None and fewer(costs, len(cells)):
                     found.append((mean(costs), cells))
