@@ -147,9 +147,10 @@ def _cheaper(
         return costs is not None and costs[0] <= ALIKE * before[0] + loops and mean(costs) < limit
 
     found: list[tuple[float, list[System]]] = []
-    for some in orders(shadows):
+    beside = _Beside(known, shadows, col)
+    for order in orders(range(len(shadows))):
         for sign in (1, -1):
-            cells = _beside(known, some, col, sign)
+            cells = beside.cells(order, sign)
             if 1 < len(cells) <= CELLS[innermost]:
                 costs = samples.costs(_in_turn(said, cells, samples))
                 if costs is not None and fewer(costs, len(cells)):
@@ -173,22 +174,34 @@ def _said(items: Items, k: int) -> list[Loop]:
     return out
 
 
-def _beside(known: Known, systems: Sequence[System], col: int, sign: int) -> list[System]:
-    """Disjoint systems: the first one, what is before and behind it of the next one, and so on.
+class _Beside:
+    """What is left of shadows before and behind others; what was found once is kept."""
 
-    What is before is cut off first (sign 1), whatever sizes there are behind, or what is behind.
-    """
-    out: list[System] = []
-    for piece in systems:
-        left = [piece]
-        for old in out:
-            rest = []
-            for whole in left:
-                rows = sorted(telling(known, whole, old), key=lambda row: -sign * coefficient(row[0], col))
-                rest += difference(known, whole, rows)
-            left = rest
-        out += left
-    return out
+    def __init__(self, known: Known, shadows: Sequence[System], col: int) -> None:
+        self.known, self.shadows, self.col = known, shadows, col
+        self._found: dict[tuple, list[System]] = {}
+
+    def cells(self, order: Sequence[int], sign: int) -> list[System]:
+        """The first shadow, what is before and behind it of the next one, and so on: disjoint systems.
+
+        What is before is cut off first (sign 1), whatever sizes there are behind, or what is behind.
+        """
+        out: list[System] = []
+        for at, k in enumerate(order):
+            left = [self.shadows[k]]
+            for other in order[:at]:
+                left = [part for whole in left for part in self._outside(whole, other, sign)]
+            out += left
+        return out
+
+    def _outside(self, whole: System, k: int, sign: int) -> list[System]:
+        """What is left of a system without shadow number k."""
+        what = frozenset(whole.eqs), frozenset(whole.ineqs.items()), k, sign
+        if what not in self._found:
+            rows = telling(self.known, whole, self.shadows[k])
+            rows.sort(key=lambda row: -sign * coefficient(row[0], self.col))
+            self._found[what] = difference(self.known, whole, rows)
+        return self._found[what]
 
 
 def _in_turn(said: Sequence[System], cells: Sequence[System], samples: Samples) -> list[Loop]:
