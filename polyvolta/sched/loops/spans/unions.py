@@ -24,8 +24,8 @@ Verdoolaege and Cohen, TOPLAS 37, 2015, section 4). A loop that runs once may fi
 sizes alone, and only if it has many iterations at others: of S[i] -> [i] for 2i <= 2 - n and T[] -> [0] all but the
 last would find nothing from some n on.
 
-A loop is cut by the first of `RULES` that has an answer. What that leaves in one loop is cut again at small sizes, and
-around few values in a row (`Shared.finer`).
+A loop is cut by the first of `RULES` that has an answer. What that leaves in one loop is cut again at small sizes, where
+sizes are not alike and it tests much (`unordered`), and around few values in a row (`Shared.finer`).
 """
 
 from __future__ import annotations

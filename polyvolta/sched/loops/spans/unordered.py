@@ -9,6 +9,16 @@
 One loop would run from the least of the ends to the greatest, each of which counts at some sizes alone, and ask of both
 at each value. The first one to have its own is the one whose values others have, too, where sizes are large and alike:
 what is tested in its loop is there mostly.
+
+    S[i] -> [i] for s <= i < e, T[i] -> [i] for e <= i < r, U[i] -> [i] for 0 <= i < s
+
+    for (c0 = e; c0 < min(0, min(s, r)); c0++) T(c0);
+    for (c0 = 0; c0 < s; c0++) { if (c0 >= e && c0 < r) T(c0); U(c0); }
+    for (c0 = s; c0 < e; c0++) S(c0);
+    for (c0 = max(s, e); c0 < r; c0++) T(c0);
+
+What shares a loop by any rule is `weighed` at several sizes, and cut otherwise if that tests less in the mean: one loop
+has no holes and two tests at s < e < r, and runs from s to r through nothing at other sizes.
 """
 
 from __future__ import annotations
@@ -150,7 +160,7 @@ def _cheaper(
     beside = _Beside(known, shadows, col)
     for order in orders(range(len(shadows))):
         for sign in (1, -1):
-            cells = beside.cells(order, sign)
+            cells = beside.cells(order, sign, CELLS[innermost])
             if 1 < len(cells) <= CELLS[innermost]:
                 costs = samples.costs(_in_turn(said, cells, samples))
                 if costs is not None and fewer(costs, len(cells)):
@@ -181,8 +191,8 @@ class _Beside:
         self.known, self.shadows, self.col = known, shadows, col
         self._found: dict[tuple, list[System]] = {}
 
-    def cells(self, order: Sequence[int], sign: int) -> list[System]:
-        """The first shadow, what is before and behind it of the next one, and so on: disjoint systems.
+    def cells(self, order: Sequence[int], sign: int, most: int) -> list[System]:
+        """The first shadow, what is before and behind it of the next one, and so on: disjoint systems, or too many.
 
         What is before is cut off first (sign 1), whatever sizes there are behind, or what is behind.
         """
@@ -192,6 +202,8 @@ class _Beside:
             for other in order[:at]:
                 left = [part for whole in left for part in self._outside(whole, other, sign)]
             out += left
+            if len(out) > most:
+                break
         return out
 
     def _outside(self, whole: System, k: int, sign: int) -> list[System]:
