@@ -14,14 +14,14 @@ from math import gcd, inf, lcm
 
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOCAL, System, coefficient, negated, without
+from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, System, coefficient, negated, without
 
 ALIKE = 40  # the value of all columns at the first place
 LEAST, TIMES = 3, 7  # the least value at the others, and how much greater each one is than the one before it
 ALL = 3  # columns, or other things, beyond which not all orders are tried
 
 Ends = tuple[float, float]  # the least and the greatest value; there is none where they are not in order
-NONE = (0, -1)
+NONE: Ends = (0, -1)
 
 
 class Samples:
@@ -45,13 +45,7 @@ class Samples:
             v, (key, const) = coefficient(row[0], self.col), row
             rest = without(key, self.col)
             each = [const + sum([w * at[c] for c, w in rest]) for at in self.places]
-            if v > 0:
-                found = [(-(n // v), inf) for n in each]
-            elif v < 0:
-                found = [(-inf, n // -v) for n in each]
-            else:
-                found = [(-inf, inf) if n >= 0 else NONE for n in each]
-            self._ends[row] = found
+            found = self._ends[row] = [_satisfying(v, n) for n in each]
         return found
 
     def spans(self, system: System) -> list[Ends]:
@@ -150,7 +144,7 @@ def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int,
         return []
     out = []
     for values in _values(len(some)):
-        at = dict(zip(some, values, strict=True))
+        at = {c: _within(known, c, v) for c, v in zip(some, values, strict=True)}
         for c in inside:
             den, key, const = floors[c]
             at[c] = (const + sum([v * at[k] for k, v in key])) // den
@@ -160,6 +154,12 @@ def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int,
     return out
 
 
+def _within(known: Known, col: int, value: int) -> int:
+    """The value nearest to one that a column of a loop outside has between known numbers; of a size that one itself."""
+    low, high = (known.low.get(col, value), known.high.get(col, value)) if col >= LOOP else (value, value)
+    return min(max(value, low), high)
+
+
 def _values(n: int) -> Iterator[Sequence[int]]:
     """Values of n columns: alike, in several orders, and one of them below zero."""
     yield [ALIKE] * n
@@ -167,6 +167,15 @@ def _values(n: int) -> Iterator[Sequence[int]]:
     yield from orders(ascending)
     for k in range(n):
         yield [*ascending[:k], -LEAST, *ascending[k + 1 :]]
+
+
+def _satisfying(v: int, const: int) -> Ends:
+    """The values x with v*x + const >= 0."""
+    if v > 0:
+        return -(const // v), inf
+    if v < 0:
+        return -inf, const // -v
+    return (-inf, inf) if const >= 0 else NONE
 
 
 def _hull(spans: Iterable[Ends]) -> Ends:

@@ -24,8 +24,8 @@ Verdoolaege and Cohen, TOPLAS 37, 2015, section 4). A loop that runs once may fi
 sizes alone, and only if it has many iterations at others: of S[i] -> [i] for 2i <= 2 - n and T[] -> [0] all but the
 last would find nothing from some n on.
 
-A loop is cut by the first of `RULES` that has an answer. What that leaves in one loop is cut again at small sizes, where
-sizes are not alike and it tests much (`unordered`), and around few values in a row (`Shared.finer`).
+A loop is cut by the first of `RULES` that has an answer. What that leaves in one loop is cut again at small sizes, if
+it tests much at sizes that differ (`unordered`), and around few values in a row (`Shared.finer`).
 """
 
 from __future__ import annotations
@@ -149,8 +149,8 @@ class Shared:
         return found if len(found) > 1 else [lanes]
 
     def weighed(self, found: Items) -> Items:
-        """What shares a loop, or in an outermost one what tests less at sizes that are not alike."""
-        if not self.place.outermost:
+        """What shares a loop, or in an outermost or innermost one what tests less at sizes that are not alike."""
+        if not (self.place.outermost or self.place.innermost):
             return found
         return weighed(self.known, self.lanes, found, self.k, self.columns, self.first, self.place.innermost)
 

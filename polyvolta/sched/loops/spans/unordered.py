@@ -136,7 +136,7 @@ def _cheaper(
     if len(lanes) < 2:
         return None
     col = columns[k]
-    shadows, said, loops = shadows_of(known, lanes, k, col), _said([lanes], k)[0], _said(now, k)
+    shadows, said, loops = shadows_of(known, lanes, k, col), _said([list(lanes)], k)[0], _said(now, k)
     if not 1 < len(shadows) <= WEIGHED:
         return None
     samples = Samples(known, [*shadows, *[s for some in loops for s in some]], col)
