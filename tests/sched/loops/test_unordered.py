@@ -86,3 +86,26 @@ def test_loops_do_not_run_over_what_lies_between_ends_that_no_size_orders(name):
 def test_loops_are_not_cut_where_that_tests_more_at_sizes_that_are_alike():
     domain = "A[i] : 2i >= n and 3i <= m; B[i] : n <= 5i and 5i <= 2m; C[i] : 7i >= n and 7i <= 3m"
     assert counted(scan(tree(domain)).body, {"n": 100, "m": 100}) <= 160
+
+
+ROWS = """{ domain: "[N, M, K] -> { S[j, i] : 0 <= j < 4 and 0 <= i < N; T[j, i] : 0 <= j < 4 and 0 <= i < M;
+    U[j, i] : 0 <= j < 4 and M <= i < K }", child: { schedule: "[{ S[j, i] -> [(j)]; T[j, i] -> [(j)];
+    U[j, i] -> [(j)] }, { S[j, i] -> [(i)]; T[j, i] -> [(i)]; U[j, i] -> [(i)] }]" } }"""
+STENCIL = """{ domain: "[N, T] -> { S[t, i] : 0 <= t < T and 1 <= i < N - 1; R[t, i] : 0 <= t < T and 1 <= i < N - 1 }",
+    child: { schedule: "[{ S[t, i] -> [(t)]; R[t, i] -> [(t)] }, { S[t, i] -> [(2t + i)]; R[t, i] -> [(2t + i + 1)] }]"
+    } }"""
+
+
+def test_innermost_loops_are_cut_as_outermost_ones_are():
+    found = scan(Schedule.parse(ROWS))
+    for values in product((-2, 0, 1, 5), repeat=3):
+        assert deviation(Schedule.parse(ROWS), found, dict(zip("NMK", values, strict=True))) is None
+    for n, m, k in ((200, 2, 1), (2, 200, 1), (2, 1, 200)):
+        assert counted(found.body, {"N": n, "M": m, "K": k}) <= 4 * (2 * 200 + 10) + 5
+
+
+def test_what_a_loop_asks_of_sizes_at_each_iteration_is_asked_before_it():
+    found = scan(Schedule.parse(STENCIL))
+    for n, steps in product((0, 2, 3, 6), (0, 1, 4)):
+        assert deviation(Schedule.parse(STENCIL), found, {"N": n, "T": steps}) is None
+    assert counted(found.body, {"N": 2, "T": 90}) == 1

@@ -130,7 +130,7 @@ def step(system: System, col: int) -> int:
 
 
 def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int, int]]:
-    """Values of the columns of systems other than one; none where they are fewer than two."""
+    """Values of the columns of systems other than one; none where there are fewer than two sizes."""
     floors, seen = known.columns.floors, {col}
     todo = [c for s in systems for c in s.columns()]
     while todo:
@@ -140,7 +140,7 @@ def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int,
             todo += [k for k, _ in floors[c][1]] if c in floors else []
     some = sorted(seen - {col} - floors.keys())
     inside = sorted(seen & floors.keys())  # a floor is made after those in it
-    if len(some) < 2 or some[-1] >= LOCAL or any(coefficient(floors[c][1], col) for c in inside):
+    if len(some) < 2 or some[1] >= LOOP or some[-1] >= LOCAL or any(coefficient(floors[c][1], col) for c in inside):
         return []
     out = []
     for values in _values(len(some)):
