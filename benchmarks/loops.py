@@ -1,6 +1,6 @@
 """Loops beside isl's: what the code tests that is generated from the same trees and maps, counted as it runs.
 
-    python benchmarks/loops.py [PATH ...] [--only words] [--random SEED:NUMBERS] [--values 9,40,100] [--each] [--show]
+    python benchmarks/loops.py [PATH ...] [--only words] [--random SEED:NUMBERS] [--values 9,40,1/90] [--each] [--show]
 
 needs islpy (pip install -e ".[bench]") and a C compiler. A PATH is a folder, whose folders are classes, or a file.
 Without one, the inputs are those of `benchmarks/loop_inputs` and the trees of PolyBench, as written, scheduled and
@@ -9,19 +9,23 @@ of time and space; trees as PPCG and isl's scheduler write them; programs of one
 solvers; masks, convolutions, grids, points beside strides and other remainders; unions of statements of all shapes;
 loops written out, full tiles apart; scheduled programs in waves, backwards, unrolled, or cut up for blocks and threads;
 waves, solves and cyclic blocks as users of CLooG, Pluto and PPCG write them; what a processor has of blocks dealt out,
-and tiles of triangles whose points are written out; windows of remainders in tiles; digits of iterators and of their
-sums; packed triangles, rings, diagonals of sparse matrices and other orders of their own. A file is one of isl's
-schedule trees (`.st`); or a map, a context and options, as isl's `codegen` takes them (`.in`); or many of either, each
-behind a line `== name` (`.txt`), which are a class of their own; or an input of CLooG (`.cloog`).
+and tiles of triangles whose points are written out; ranges that end at sizes nothing orders; windows of remainders in
+tiles; digits of iterators and of their sums; packed triangles, rings, diagonals of sparse matrices and other orders of
+their own. A file is one of isl's schedule trees (`.st`); or a map, a context and options, as isl's `codegen` takes them
+(`.in`); or many of either, each behind a line `== name` (`.txt`), which are a class of their own; or an input of CLooG
+(`.cloog`).
 With `--random 9001:0-435` they are the random trees of those numbers that the tests draw from that seed.
 
-Both codes are compiled with every loop test and every comparison of an `if` counted as it is evaluated, and run with
-all parameters at each value, or at the nearest at which the contexts of the input hold, also those inside a tree: at
-others they promise what is not so. Both must call the same instances; where they don't, the tree's are enumerated, and
-it says whose code is wrong. Such an input is left out of the table, as is one that a side doesn't scan; what is left
-out has a line with the reason, and they are counted below the table. For each class the table has the geometric mean
-of ours over isl's tests at all values, how many inputs of the class are beyond 1.5 and beyond 4 times, the most, and
-the most by which the ratio grows from the least to the greatest value: about 1, unless a code does another power of N.
+Both codes are compiled with every loop test and every comparison of an `if` counted as it is evaluated, and run at
+each of `--values`: 9 is all parameters at 9, and 1/90 the first one at 1, the second one at 90, the third one at 1
+again, in turn. Each is the nearest at which the contexts of the input hold, also those inside a tree: at others they
+promise what is not so. An input of one parameter has 1 and 90 then. Both must call the same instances; where they
+don't, the tree's are enumerated, and it says whose code is wrong. Such an input is left out of the table, as is one
+that a side doesn't scan; what is left out has a line with the reason, and they are counted below the table. For each
+class the table has the geometric mean of ours over isl's tests at all sizes, how many inputs of the class are beyond
+1.5 and beyond 4 times, the most, and the most by which the ratio grows from the first to the last size that is the same
+for all parameters: about 1, unless a code does another power of N. At sizes that are not alike a loop shows that runs
+over what lies between them, too.
 `--each` prints a line an input, `--show` both codes.
 """
 
@@ -55,14 +59,15 @@ except ImportError:
 
 LONGEST = 20  # processor seconds at which making our loops is stopped
 OPERATIONS = 10_000_000  # of isl's at which making its loops is, some ten seconds
+SIZES = "9,40,100,1/90,90/1,40/200/3"
 TYPES: tuple[LoopType, ...] = ("atomic", "separate", "unroll")
 
 
 # ---- both codes
 
 
-def prepare(one: Input, values: Sequence[int]) -> None:
-    """Make both codes and the parameters' values."""
+def prepare(one: Input, values: Sequence[Sequence[int]]) -> None:
+    """Make both codes and the parameters' values, which are each of some, in turn."""
     text, node = one.text.strip(), None
     isl.DEFAULT_CONTEXT.reset_operations()
     isl.DEFAULT_CONTEXT.set_max_operations(OPERATIONS)
@@ -241,14 +246,14 @@ def dims(width: int) -> str:
     return ", ".join(f"i{k}" for k in range(width))
 
 
-def point(context: object, params: Sequence[str], value: int) -> list[int]:
-    """The values of parameters in a context nearest to one value, the first of them before the others."""
+def point(context: object, params: Sequence[str], values: Sequence[int]) -> list[int]:
+    """The values of parameters in a context nearest to some values in turn, the first of them before the others."""
     out = []
-    for p in params:
+    for k, p in enumerate(params):
         at = context.find_dim_by_name(isl.dim_type.param, p)
-        chosen = value
+        chosen = value = values[k % len(values)]
         if at >= 0:
-            for distance in range(4 * value + 4096):
+            for distance in range(4 * abs(value) + 4096):
                 near = value - distance, value + distance
                 good = [v for v in near if not context.fix_val(isl.dim_type.param, at, isl.Val(v)).is_empty()]
                 if good:
@@ -262,7 +267,12 @@ def point(context: object, params: Sequence[str], value: int) -> list[int]:
 # ---- the table
 
 
-def table(found: Sequence[Input]) -> None:
+def table(found: Sequence[Input], first: int, last: int) -> None:
+    """Print it; `first` and `last` are the numbers of the sizes between which ratios grow."""
+
+    def growth(one: Input) -> float:
+        return one.ratios[min(last, len(one.ratios) - 1)] / one.ratios[first]
+
     kinds: dict[str, list[Input]] = {}
     for one in found:
         kinds.setdefault(one.kind, []).append(one)
@@ -275,11 +285,11 @@ def table(found: Sequence[Input]) -> None:
         every = [r for one in good for r in one.ratios]
         mean = math.exp(sum(map(math.log, every)) / len(every))
         worst = max(good, key=lambda one: max(one.ratios))
-        grows = max(good, key=lambda one: one.ratios[-1] / one.ratios[0])
+        grows = max(good, key=growth)
         beyond = [sum(max(one.ratios) > limit for one in good) for limit in (1.5, 4)]
         print(
             f"| {kind} | {len(good)} of {len(some)} | {mean:.2f} | {beyond[0]} | {beyond[1]} "
-            f"| {max(worst.ratios):.2f} {worst.name} | {grows.ratios[-1] / grows.ratios[0]:.2f} {grows.name} |"
+            f"| {max(worst.ratios):.2f} {worst.name} | {growth(grows):.2f} {grows.name} |"
         )
     reasons = Counter(re.sub(r" at \{.*|: .*", "", one.why) for one in found if one.why)
     for why, n in reasons.most_common():
@@ -298,7 +308,7 @@ def main() -> None:
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--only", default="", help="words in the class or the name of an input")
     parser.add_argument("--random", default="", metavar="SEED:NUMBERS", help="random trees: 9001:0-435 or 9001:64,77")
-    parser.add_argument("--values", default="9,40,100")
+    parser.add_argument("--values", default=SIZES, help="sizes, each one number or several in turn: 9,40,1/90")
     parser.add_argument("--each", action="store_true")
     parser.add_argument("--show", action="store_true")
     args = parser.parse_args()
@@ -307,7 +317,8 @@ def main() -> None:
         lacks = 'islpy (pip install -e ".[bench]")' if isl is None else "a C compiler (cc, gcc or clang)"
         sys.exit(f"benchmarks/loops.py needs {lacks}")
     signal.signal(signal.SIGVTALRM, stop)
-    values = [int(v) for v in args.values.split(",")]
+    values = [[int(v) for v in point.split("/")] for point in args.values.split(",")]
+    alike = [k for k, some in enumerate(values) if len(set(some)) == 1]
     found = [one for path in args.paths or [HERE / "loop_inputs"] * (not args.random) for one in inputs_of(path)]
     if args.random:
         found += random_trees(args.random)
@@ -331,7 +342,7 @@ def main() -> None:
                 f"{one.kind:28} {one.name:24} {ratios:20} {one.counts[-1:]} "
                 f"{one.seconds[0] * 1e3:.0f}/{one.seconds[1] * 1e3:.0f} ms {one.why}"
             )
-    table(found)
+    table(found, alike[0] if alike else 0, alike[-1] if alike else -1)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ TREES = {  # and how many loops there are, and the most tests at n = 2, m = 40
     "quotients": ("A[i] : 2i >= n and 3i <= m; B[i] : n <= 5i and 5i <= 2m", 3, 45),
     "starts alone": ("A[i] : n <= i <= 49; B[i] : m <= i <= 49", 2, 98),
     "ends alone": ("A[i] : 0 <= 2i <= n; B[i] : 0 <= 3i <= m", 2, 30),
-    "three": ("A[i] : 0 <= i < n; B[i] : 0 <= i < m; C[i] : 0 <= 3i < m", 3, 47),
+    "three": ("A[i] : 0 <= i < n; B[i] : 0 <= i < m; C[i] : 0 <= 3i < m", 5, 45),
 }
 
 
@@ -42,7 +42,70 @@ def test_what_a_context_orders_has_no_loop_of_its_own():
     assert str(found).count("for (") == 1
 
 
-def test_many_statements_share_a_loop():
-    """Of five, each would stand in up to five loops."""
+def test_many_statements_have_a_loop_of_the_first_one_and_of_what_is_left_of_each_other_one():
+    """Cut at every end, each of five would stand in up to five loops."""
     domain = "; ".join(f"{s}[i] : 0 <= i < {k + 2}n + {k}m" for k, s in enumerate("ABCDE"))
-    assert str(scan(tree(domain))).count("for (") == 1
+    found = scan(tree(domain))
+    assert str(found).count("for (") == 5
+    assert counted(found.body, {"n": 40, "m": 40}) <= 750
+
+
+APART = {  # ranges that end at sizes that nothing orders; the most tests at some of them
+    "in a row": (
+        "[R, s, e] -> { S[i] : s <= i < e; T[i] : e <= i < R; U[i] : 0 <= i < s }",
+        {(1000, 10, 20): 1010, (5, 1000, 3): 1010, (40, 40, 40): 50},
+    ),
+    "a gap between two": (
+        "[A, B, D, E, F] -> { S[i] : A <= i < B; T[i] : D <= i < E; U[i] : F <= i < A }",
+        {(10003, -4, 6, 7, 9998): 24, (0, 10, 100000, 100010, -10): 90},
+    ),
+    "every second one behind the others": (
+        "[N, M, K] -> { S[i] : 0 <= i < K; T[i] : -N <= i < N - 1 and i mod 2 = 0; U[i] : 0 <= i < M }",
+        {(400, 2, 1): 420, (2, 40, 1): 110, (40, 40, 40): 110},
+    ),
+    "from zero": (
+        "[N, M, K] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < M; U[i] : 0 <= i < K }",
+        {(400, 2, 1): 810, (1, 400, 2): 810, (40, 40, 40): 85},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_loops_do_not_run_over_what_lies_between_ends_that_no_size_orders(name):
+    domain, most = APART[name]
+    member = "; ".join(f"{s}[i] -> [(i)]" for s in "STU")
+    one = Schedule.parse(f'{{ domain: "{domain}", child: {{ schedule: "[{{ {member} }}]" }} }}')
+    found = scan(one)
+    for values in product((-2, 1, 5), repeat=len(found.params)):
+        assert deviation(one, found, dict(zip(found.params, values, strict=True))) is None
+    names = domain[1 : domain.index("]")].split(", ")
+    for values, limit in most.items():
+        assert counted(found.body, dict(zip(names, values, strict=True))) <= limit
+
+
+def test_loops_are_not_cut_where_that_tests_more_at_sizes_that_are_alike():
+    domain = "A[i] : 2i >= n and 3i <= m; B[i] : n <= 5i and 5i <= 2m; C[i] : 7i >= n and 7i <= 3m"
+    assert counted(scan(tree(domain)).body, {"n": 100, "m": 100}) <= 160
+
+
+ROWS = """{ domain: "[N, M, K] -> { S[j, i] : 0 <= j < 4 and 0 <= i < N; T[j, i] : 0 <= j < 4 and 0 <= i < M;
+    U[j, i] : 0 <= j < 4 and M <= i < K }", child: { schedule: "[{ S[j, i] -> [(j)]; T[j, i] -> [(j)];
+    U[j, i] -> [(j)] }, { S[j, i] -> [(i)]; T[j, i] -> [(i)]; U[j, i] -> [(i)] }]" } }"""
+STENCIL = """{ domain: "[N, T] -> { S[t, i] : 0 <= t < T and 1 <= i < N - 1; R[t, i] : 0 <= t < T and 1 <= i < N - 1 }",
+    child: { schedule: "[{ S[t, i] -> [(t)]; R[t, i] -> [(t)] }, { S[t, i] -> [(2t + i)]; R[t, i] -> [(2t + i + 1)] }]"
+    } }"""
+
+
+def test_innermost_loops_are_cut_as_outermost_ones_are():
+    found = scan(Schedule.parse(ROWS))
+    for values in product((-2, 0, 1, 5), repeat=3):
+        assert deviation(Schedule.parse(ROWS), found, dict(zip("NMK", values, strict=True))) is None
+    for n, m, k in ((200, 2, 1), (2, 200, 1), (2, 1, 200)):
+        assert counted(found.body, {"N": n, "M": m, "K": k}) <= 4 * (2 * 200 + 10) + 5
+
+
+def test_what_a_loop_asks_of_sizes_at_each_iteration_is_asked_before_it():
+    found = scan(Schedule.parse(STENCIL))
+    for n, steps in product((0, 2, 3, 6), (0, 1, 4)):
+        assert deviation(Schedule.parse(STENCIL), found, {"N": n, "T": steps}) is None
+    assert counted(found.body, {"N": 2, "T": 90}) == 1

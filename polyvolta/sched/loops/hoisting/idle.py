@@ -129,6 +129,8 @@ def _holding(*rows: Row) -> System:
 def idle(known: Known, body: Sequence[Ast]) -> System:
     """Rows over sizes without which nothing in some code runs, and more than a few tests may be made.
 
+    One that is asked at each iteration of a loop is asked before it, however few these are.
+
     May be made at sizes that are alike: with M = 0 the loop over N outside of one over M is left as it is. What is
     between numbers, as a processor of eight, is not one of these: it is small where the others are large.
     """
@@ -140,9 +142,18 @@ def idle(known: Known, body: Sequence[Ast]) -> System:
         if all(c in sizes for c, _ in key) and not there.implies(key, const):
             opposite = System()
             opposite.ge(negated(key), -const - 1)
-            if many(there.given(opposite), body):
+            if many(there.given(opposite), body) or any(_asked_inside(known, node, (key, const)) for node in body):
                 out.ge(key, const)
     return out
+
+
+def _asked_inside(known: Known, node: Ast, row: Row) -> bool:
+    """Whether each iteration of a loop, or of one in it, asks for a row, which is one test before it."""
+    if not isinstance(node, For):
+        return False
+    some = [inner for inner in node.body if isinstance(inner, If)]
+    asked = [r for inner in some for r in stating(known, inner.conditions).every_ge()]
+    return any(known.columns.bare(*r) == row for r in asked) or any(_asked_inside(known, i, row) for i in node.body)
 
 
 def _alike(known: Known) -> Known:

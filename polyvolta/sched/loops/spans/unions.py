@@ -25,8 +25,8 @@ Verdoolaege and Cohen, TOPLAS 37, 2015, section 4). A loop that runs once may fi
 sizes alone, and only if it has many iterations at others: of S[i] -> [i] for 2i <= 2 - n and T[] -> [0] all but the
 last would find nothing from some n on.
 
-A loop is cut by the first of `RULES` that has an answer. What that leaves in one loop is cut again at small sizes, and
-around few values in a row (`Shared.finer`).
+A loop is cut by the first of `RULES` that has an answer. What that leaves in one loop is cut again at small sizes, if
+it tests much at sizes that differ (`unordered`), and around few values in a row (`Shared.finer`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, besi
 from polyvolta.sched.loops.spans.shadows import MANY, shadows_of, span, valued, within
 from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
-from polyvolta.sched.loops.spans.unordered import around_one
+from polyvolta.sched.loops.spans.unordered import around_one, weighed
 
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 
@@ -149,6 +149,12 @@ class Shared:
         found = self.in_order(within(self.known, lanes, cells or (), self.k, self.col))
         return found if len(found) > 1 else [lanes]
 
+    def weighed(self, found: Items) -> Items:
+        """What shares a loop, or in an outermost or innermost one what tests less at sizes that are not alike."""
+        if not (self.place.outermost or self.place.innermost):
+            return found
+        return weighed(self.known, self.lanes, found, self.k, self.columns, self.first, self.place.innermost)
+
     def turns(self, lanes: list[Lane]) -> list[Group]:
         """The groups of lanes of one loop: in an outermost one that numbers bound all take turns once more."""
         if self.place.outermost and len(lanes) > 1 and all(span(lane.shadows[self.k], self.col) == 0 for lane in lanes):
@@ -168,7 +174,7 @@ def parted(
         items = _around_one(loop)  # not cut again at sizes below zero
     elif place.outermost and len(items) > 1:
         items = [some for lanes in items for some in loop.sized(lanes)]
-    found = loop.in_order(items)
+    found = loop.weighed(loop.in_order(items) if len(items) > 1 else [list(group.lanes)])
     if len(found) < 2:
         return [group]
     return [one for lanes in found for some in loop.finer(lanes) for one in loop.turns(some)]

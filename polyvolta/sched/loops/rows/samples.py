@@ -1,0 +1,189 @@
+"""What loops cost at some sizes: systems with numbers put in for what is outside, which takes no linear program.
+
+At each *place*, values of all columns but a loop's own, a system is a span of the loop's values. The places are one at
+which all sizes are alike, others at which they are far apart, in several orders, and some at which one is below zero: a
+loop over the hull of 0 <= i < N and M <= i < 2*M is short at N = M, and runs through a gap where N is 2 and M is 1000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import pairwise, permutations
+from math import gcd, inf, lcm
+
+from polyvolta.sched.loops.rows.columns import Row
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, System, coefficient, negated, without
+
+ALIKE = 40  # the value of all columns at the first place
+LEAST, TIMES = 3, 7  # the least value at the others, and how much greater each one is than the one before it
+ALL = 3  # columns, or other things, beyond which not all orders are tried
+
+Ends = tuple[float, float]  # the least and the greatest value; there is none where they are not in order
+NONE: Ends = (0, -1)
+
+
+class Samples:
+    """Spans of a loop's values at some places at which what is known holds.
+
+    Parameters
+    ----------
+    systems : whose columns, and those in their floors, are given values; those of no others can be asked about.
+    col : the loop's column.
+    """
+
+    def __init__(self, known: Known, systems: Iterable[System], col: int) -> None:
+        self.col = col
+        self.places = _places(known, systems, col)
+        self._ends: dict[Row, list[Ends]] = {}
+
+    def ends(self, row: Row) -> list[Ends]:
+        """The values that satisfy a row `>= 0` at each place."""
+        found = self._ends.get(row)
+        if found is None:
+            v, (key, const) = coefficient(row[0], self.col), row
+            rest = without(key, self.col)
+            each = [const + sum([w * at[c] for c, w in rest]) for at in self.places]
+            found = self._ends[row] = [_satisfying(v, n) for n in each]
+        return found
+
+    def spans(self, system: System) -> list[Ends]:
+        """The values within a system at each place."""
+        if system.empty:
+            return [NONE] * len(self.places)
+        out: list[Ends] = [(-inf, inf)] * len(self.places)
+        for row in system.every_ge():
+            out = both(out, self.ends(row))
+        return [e if e[0] <= e[1] else NONE for e in out]
+
+    def _told(self, system: System) -> Iterator[list[Ends]]:
+        """What each inequality and equality of a system says of the column."""
+        for row in system.ineqs.items():
+            if coefficient(row[0], self.col):
+                yield self.ends(row)
+        for key, const in system.eqs:
+            if coefficient(key, self.col):
+                yield both(self.ends((key, const)), self.ends((negated(key), -const)))
+
+    def least(self, systems: Sequence[System]) -> list[int] | None:
+        """How many values any of some systems has, in its step, and one; None where they have no end."""
+        each = [(self.spans(s), step(s, self.col)) for s in systems]
+        out = []
+        for k in range(len(self.places)):
+            there = [(spans[k], n) for spans, n in each if spans[k] != NONE]
+            if any(inf in (-e[0], e[1]) for e, _ in there):
+                return None
+            cuts = sorted({int(cut) for (low, high), _ in there for cut in (low, high + 1)})
+            total = 1
+            for low, end in pairwise(cuts):
+                total += -(-(end - low) // min([n for (a, b), n in there if a <= low <= b], default=end - low + 1))
+            out.append(total)
+        return out
+
+    def costs(self, loops: Sequence[Sequence[System]]) -> list[int] | None:
+        """What loops test at each place, each over several systems in turn; None where one has no end.
+
+        A row that all values of a loop satisfy at all places is no test, nor is one of what is outside alone.
+        """
+        out = [1] * len(self.places)
+        for systems in loops:
+            each = [(s, spans) for s in systems for spans in [self.spans(s)] if any(e != NONE for e in spans)]
+            if not each:
+                continue
+            hull = [_hull([spans[k] for _, spans in each]) for k in range(len(out))]
+            if any(inf in (-low, high) for low, high in hull):
+                return None
+            fine = gcd(*[step(s, self.col) for s, _ in each])
+            for k, e in enumerate(hull):
+                out[k] += 1 + _count(e, fine)
+            for s, _ in each if len(each) > 1 else ():
+                left = hull
+                for ends in self._told(s):
+                    if any(e not in (NONE, there) for e, there in zip(hull, both(hull, ends), strict=True)):
+                        for k, e in enumerate(left):
+                            out[k] += _count(e, fine)
+                        left = both(left, ends)
+                for k, e in enumerate(left if step(s, self.col) > fine else ()):
+                    out[k] += _count(e, fine)
+        return out
+
+
+def both(some: Sequence[Ends], others: Sequence[Ends]) -> list[Ends]:
+    """The values that are in two spans at each place."""
+    return [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(some, others, strict=True)]
+
+
+def orders(some: Sequence) -> Iterator[Sequence]:
+    """All orders of a few things; of many those that begin at each of them, forwards and backwards."""
+    if len(some) <= ALL:
+        yield from permutations(some)
+        return
+    for k in range(len(some)):
+        yield [*some[k:], *some[:k]]
+        yield [*some[k::-1], *some[:k:-1]]
+
+
+def step(system: System, col: int) -> int:
+    """How far values of a column are apart, by the congruences of a system."""
+    return reduce(lcm, [d // gcd(d, coefficient(key, col)) for key, _, d in system.mods], 1)
+
+
+def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int, int]]:
+    """Values of the columns of systems other than one; none where there are fewer than two sizes."""
+    floors, seen = known.columns.floors, {col}
+    todo = [c for s in systems for c in s.columns()]
+    while todo:
+        c = todo.pop()
+        if c not in seen:
+            seen.add(c)
+            todo += [k for k, _ in floors[c][1]] if c in floors else []
+    some = sorted(seen - {col} - floors.keys())
+    inside = sorted(seen & floors.keys())  # a floor is made after those in it
+    if len(some) < 2 or some[1] >= LOOP or some[-1] >= LOCAL or any(coefficient(floors[c][1], col) for c in inside):
+        return []
+    out = []
+    for values in _values(len(some)):
+        at = {c: _within(known, c, v) for c, v in zip(some, values, strict=True)}
+        for c in inside:
+            den, key, const = floors[c]
+            at[c] = (const + sum([v * at[k] for k, v in key])) // den
+        rows = [row for row in known.ineqs.items() if all(c in at for c, _ in row[0])]
+        if all(const + sum([v * at[c] for c, v in key]) >= 0 for key, const in rows):
+            out.append(at)
+    return out
+
+
+def _within(known: Known, col: int, value: int) -> int:
+    """The value nearest to one that a column of a loop outside has between known numbers; of a size that one itself."""
+    low, high = (known.low.get(col, value), known.high.get(col, value)) if col >= LOOP else (value, value)
+    return min(max(value, low), high)
+
+
+def _values(n: int) -> Iterator[Sequence[int]]:
+    """Values of n columns: alike, in several orders, and one of them below zero."""
+    yield [ALIKE] * n
+    ascending = [LEAST * TIMES**k for k in range(n)]
+    yield from orders(ascending)
+    for k in range(n):
+        yield [*ascending[:k], -LEAST, *ascending[k + 1 :]]
+
+
+def _satisfying(v: int, const: int) -> Ends:
+    """The values x with v*x + const >= 0."""
+    if v > 0:
+        return -(const // v), inf
+    if v < 0:
+        return -inf, const // -v
+    return (-inf, inf) if const >= 0 else NONE
+
+
+def _hull(spans: Iterable[Ends]) -> Ends:
+    """The least and the greatest value in any of some spans."""
+    there = [e for e in spans if e != NONE]
+    return (min(low for low, _ in there), max(high for _, high in there)) if there else NONE
+
+
+def _count(e: Ends, fine: int) -> int:
+    """How many values there are a step apart."""
+    return max(0, int(e[1] - e[0] + 1)) // fine
