@@ -73,3 +73,10 @@ def test_where_calls_differ_it_says_whose_are_wrong(ours, isls, why):
     loops.measure([one], "cc")
     assert one.why == why
     assert one.counts == [(6 - (ours == LESS), 6 - (isls == LESS))]
+
+
+def test_sizes_are_given_in_turn_and_are_the_nearest_in_the_context():
+    context = isl.Set("[N, M, p] -> { : N >= 1 and 0 <= p < 8 and M >= N }")
+    assert loops.point(context, ["N", "M", "p"], [-4, 40]) == [1, 40, 0]
+    assert loops.point(context, ["N", "M", "p"], [90, 1]) == [90, 90, 7]
+    assert loops.point(context, ["N", "M", "p"], [9]) == [9, 9, 7]
