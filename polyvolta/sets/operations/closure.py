@@ -442,4 +442,5 @@ def _searched(self: Map) -> Map | None:
         spend(len(seen))
         pairs += [start + y for y in seen]
     found = from_points(type(self), self.space, pairs).align_params(self.param_names)
+    found = found.intersect_params(self.params())  # pairs are listed of no other parameters than those of one value
     return found if len(found.parts[0][1]) > MANY else found.coalesce()

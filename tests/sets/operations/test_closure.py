@@ -1,6 +1,7 @@
 """Powers and transitive closures by example; their laws on random maps are in `tests.sets.laws.closures`."""
 
 import time
+from itertools import product
 
 import numpy as np
 import pytest
@@ -346,3 +347,22 @@ def test_a_closure_that_is_said_to_be_exact_is_what_a_search_finds(text, n, prov
             assert {(p[:d], p[d:]) for p in closed.points(n=value)} == wanted, value
         else:
             assert all(closed.contains((*x, *y), n=value) for x, y in wanted)
+
+
+STEPS = {
+    "k <= 3i": lambda i, k: k <= 3 * i,
+    "(k - 2i) mod 5 = 1": lambda i, k: (k - 2 * i) % 5 == 1,
+    "i - 2 <= k <= 2i": lambda i, k: i - 2 <= k <= 2 * i,
+}
+
+
+@pytest.mark.parametrize("holds", ["N = 0", "N = 5 and M = 1", "2N = 6"])
+@pytest.mark.parametrize("step", STEPS)
+def test_what_is_finite_at_one_value_of_a_parameter_is_so_there_alone(holds, step):
+    text = f"[N, M] -> {{ [i] -> [k] : -3 <= i <= 4 and -3 <= k <= 4 and {step} and {holds} }}"
+    found, exact = Map(text).transitive_closure()
+    reached = {(i, k) for i, k in product(range(-3, 5), repeat=2) if STEPS[step](i, k)}
+    while more := {(a, d) for a, b in reached for c, d in reached if b == c} - reached:
+        reached |= more
+    pairs = Map.from_points("[i] -> [k]", sorted(reached))
+    assert exact and found.is_equal(pairs.intersect_params(Set(f"[N, M] -> {{ : {holds} }}")))
