@@ -987,6 +987,24 @@ TREES = {
              schedule: "[{ L[i] -> [(3i)]; M[i] -> [(3i + 4)]; A[i] -> [(3i + 7)]; W[i] -> [(3i + 11)] }]" } }""",
         {1: 19, 9: 31, 40: 62},
     ),
+    "a statement in two children of a set, one of which has another statement, too, as it ends": (
+        """{ domain: "[N] -> { S[i] : 1 <= i <= N; T[i] : 0 <= i <= 1 and N <= 20 }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[i] -> [(i)] }]", child: { set: [
+             { filter: "[N] -> { T[i] : N mod 2 = 0; S[i] }" }, { filter: "[N] -> { T[i] : N mod 2 = 1 }" } ] } } }""",
+        {0: 6, 1: 7, 3: 9, 20: 26, 40: 42},
+    ),
+    "a statement in two children of a sequence, the last of which another statement is in, too": (
+        """{ domain: "[N] -> { S[i] : 1 <= i <= N; T[i] : 0 <= i <= 1 and N <= 20 }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[i] -> [(i)] }]", child: { sequence: [
+             { filter: "[N] -> { T[i] : N mod 2 = 0 }" }, { filter: "[N] -> { T[i] : N mod 2 = 1; S[i] }" } ] } } }""",
+        {0: 6, 1: 7, 3: 9, 20: 26, 40: 42},
+    ),
+    "sizes between those of two pieces, at which there is one value": (
+        """{ domain: "[M, N] -> { S[]; T[i, j] : M >= 3 and N <= i <= N + 2 and 0 <= j <= i;
+                      T[i, j] : M <= 0 and N <= i <= N + 2 and i mod 4 = 0 and 0 <= j <= i }", child: { schedule:
+             "[M, N] -> [{ S[] -> [(1)]; T[i, j] -> [(floor(i/2))] }, { S[] -> [(2)]; T[i, j] -> [(i)] }]" } }""",
+        {-2: 13, 0: 15, 1: 6, 2: 6, 3: 34, 9: 52, 40: 145},
+    ),
 }
 
 

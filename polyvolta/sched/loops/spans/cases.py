@@ -140,9 +140,10 @@ def _between_sizes(
     known: Known, lanes: Sequence[Lane], each: Sequence[System], k: int, columns: Sequence[int]
 ) -> list[System] | None:
     """Sizes from small ones to large ones, if some lanes have only the small ones, others only the large ones, and what
-    is left between has wider steps; None where there are none.
+    is left between has wider steps, or one value; None where there are none.
 
-    Of S[i] -> [i] for n <= 0 and for n >= 4 and T[i] -> [2*i] it is a loop of T from n = 1 to 3.
+    Of S[i] -> [i] for n <= 0 and for n >= 4 and T[i] -> [2*i] it is a loop of T from n = 1 to 3. One loop of all would
+    ask at each value whose sizes these are; the cases are asked once, and what is left is written in each.
     """
     steps = [(j, c) for j, c in enumerate(columns) if j >= k and c]
     rows = [[(seldom(known, *row), row) for row in s.ineqs.items() if known.columns.of_sizes(row[0])] for s in each]
@@ -156,7 +157,8 @@ def _between_sizes(
             for lane, s in zip(lanes, each, strict=True)
             if not any(known.ensures([*s.every_ge()], *row) for row in (low, high))
         ]
-        if 0 < len(left) < len(lanes) and any(_wider(known, left, lanes, j, c) for j, c in steps):
+        one = _one([grid(known, lane.shadows[k], columns[k]) for lane in left])
+        if 0 < len(left) < len(lanes) and (one or any(_wider(known, left, lanes, j, c) for j, c in steps)):
             few, between, many = System(), System(), System()
             few.ge(*low)
             between.ge(negated(low[0]), -low[1] - 1)

@@ -21,7 +21,12 @@ Interval = tuple[int | None, int | None]  # from where to where, None where it h
 
 
 def runs_first(node: Node, a: str, b: str) -> bool:
-    """Whether all instances of a statement that come to a node may run before all of another one's."""
+    """Whether all instances of a statement that come to a node may run before all of another one's.
+
+    Children of a set run in any order, even by turns: it is only in one that both come to that they are ordered, and
+    they must be so in each of these. In a sequence no child of the first one is behind one of the other, either, so
+    that both come to one child at most. Statements that filters name are asked for, not what these leave of them.
+    """
     match node:
         case Leaf():
             return True
@@ -43,11 +48,9 @@ def runs_first(node: Node, a: str, b: str) -> bool:
             if len(filters) < len(node.children):
                 return False
             mine, other = ({k for k, names in enumerate(filters) if s in names} for s in (a, b))
-            if mine == other and len(mine) == 1:
-                return runs_first(node.children[min(mine)], a, b)
-            if isinstance(node, SetNode):
-                return not mine & other
-            return max(mine, default=0) < min(other, default=0)
+            if isinstance(node, SequenceNode) and max(mine, default=0) > min(other, default=0):
+                return False
+            return all(runs_first(node.children[k], a, b) for k in mine & other)
     return False
 
 
