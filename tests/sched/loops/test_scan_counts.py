@@ -965,7 +965,7 @@ TREES = {
              { S[i, j] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)]; V[i] -> [(i)] },
              { S[i, j] -> [(j)]; T[i] -> [(0)]; U[i] -> [(N - 1)]; V[i] -> [(i)] },
              { S[i, j] -> [(0)]; T[i] -> [(1)]; U[i] -> [(1)]; V[i] -> [(2)] }]" } }""",
-        {1: 7, 9: 107, 40: 892},
+        {1: 8, 9: 108, 40: 893},
     ),
     "a stride that another one outside decides, beside two diagonals": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i, j < N and (i + 2j) mod 4 = 0; T[i] : 0 <= i < N; U[i] : 0 <= i < N }",

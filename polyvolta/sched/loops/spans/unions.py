@@ -47,7 +47,8 @@ from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, besi
 from polyvolta.sched.loops.spans.shadows import MANY, shadows_of, span, valued, within
 from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
-from polyvolta.sched.loops.spans.unordered import around_one, weighed
+from polyvolta.sched.loops.spans.unordered import around_one
+from polyvolta.sched.loops.weighing.cuts import weighed
 
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 
