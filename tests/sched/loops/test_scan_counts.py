@@ -22,6 +22,13 @@ def staggered(number, names):
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "a number beside a range, each at some sizes, and a place in loops inside": (
+        """{ domain: "[N, M] -> { S[] : M <= 5; S[] : N mod 2 = 1; T[i, j] : 0 <= i < M and 0 <= j <= 1 }",
+             child: { schedule: "[N, M] -> [{ S[] -> [(0)]; T[i, j] -> [(floor((i + 1)/12))] },
+             { S[] -> [(floor(N/4))]; T[i, j] -> [(j - 1)] },
+             { S[] -> [(2)]; T[i, j] -> [(floor((i + 1)/3))] }]" } }""",
+        {0: 1, 1: 17, 2: 19, 3: 25},
+    ),
     "remainders of sizes without which the one condition in a loop never holds": (
         """{ domain: "[M, N] -> { T[i] : N >= 0 and N <= 2*i <= N + 5 }", child: { schedule:
              "[{ T[i] -> [(floor(4*i/3))] }]", child: { schedule: "[M] -> [{ T[i] -> [(floor((2*M + i + 1)/3))] }]",
@@ -547,7 +554,7 @@ TREES = {
     "small sizes, and numbers for what others leave, in one of several loops": (
         """{ domain: "[N, M] -> { S[]; T[]; U[i, j] : -2 <= i < M and N - 1 <= j <= 1 }", child: { schedule:
              "[{ S[] -> [(1)]; T[] -> [(-1)]; U[i, j] -> [(i)] }]" } }""",
-        {2: 22, 3: 1, 40: 1},
+        {2: 23, 3: 1, 40: 1},
     ),
     "small sizes, and numbers for what others leave": (
         """{ domain: "[N] -> { S[]; T[]; U[i, j] : -2 <= i <= 9 and N - 1 <= j <= 1 }", child: { schedule:

@@ -109,3 +109,27 @@ def test_what_a_loop_asks_of_sizes_at_each_iteration_is_asked_before_it():
     for n, steps in product((0, 2, 3, 6), (0, 1, 4)):
         assert deviation(Schedule.parse(STENCIL), found, {"N": n, "T": steps}) is None
     assert counted(found.body, {"N": 2, "T": 90}) == 1
+
+
+ONE = {  # trees whose loops end at one size, and numbers; the most tests at sizes N and M
+    "numbers at all sizes beside a range at some": (
+        """{ domain: "[N, M] -> { S[]; T[]; U[i, j] : -2 <= i < M and N - 1 <= j <= 1 }", child: { schedule:
+              "[{ S[] -> [(1)]; T[] -> [(-1)]; U[i, j] -> [(i)] }]" } }""",
+        {(2, 40): 137, (0, 40): 221, (3, 40): 1},
+    ),
+    "a number at sizes of which the range says nothing": (
+        """{ domain: "[N, M] -> { S[] : M <= 11; T[i] : N - 1 <= i <= 4 }", child: { schedule: "[{ S[] -> [(0)];
+              T[i] -> [(floor((2 - 2*i)/3) - 1)] }, { S[] -> [(0)]; T[i] -> [(-2*i - 3*floor((2 - 2*i)/3))] }]" } }""",
+        {(20, 3): 3, (77, 10): 3, (1, 1): 17},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_loops_that_end_at_one_size_are_cut_where_that_tests_more_nowhere(name):
+    text, most = ONE[name]
+    found = scan(Schedule.parse(text))
+    for n, m in product((-2, 0, 1, 2, 5, 7), (-3, 0, 1, 2, 12)):
+        assert deviation(Schedule.parse(text), found, {"N": n, "M": m}) is None
+    for (n, m), limit in most.items():
+        assert counted(found.body, {"N": n, "M": m}) <= limit

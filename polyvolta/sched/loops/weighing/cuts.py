@@ -52,7 +52,8 @@ def weighed(
     The cells are the values of one shadow, what is before and behind it of the next one, and so on, in some orders.
     What is found is cut into such cells, each loop by itself, and then all at once. Loops are weighed by what they test
     at some sizes (`Samples`); cells are not looked for where that is little more than any loops would, and are not
-    taken if they test more where sizes are alike. What runs, and in which order, is as it was, whatever the weight.
+    taken if they test more where sizes are alike. Where all ends are at one size no gap is between two: there they are
+    not taken if they test more anywhere. What runs, and in which order, is as it was, whatever the weight.
     """
 
     def cut(some: Sequence[Lane], now: Items) -> Items:
@@ -94,6 +95,8 @@ def _cheaper(
     limit = LESS * mean(before)
 
     def fewer(costs: Sequence[int] | None, loops: int) -> bool:
+        if samples.one and any(a > b for a, b in zip(costs or (), before, strict=False)):
+            return False
         return costs is not None and costs[0] <= ALIKE * before[0] + loops and mean(costs) < limit
 
     found: list[tuple[float, list[System]]] = []

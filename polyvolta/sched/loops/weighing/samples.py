@@ -31,11 +31,17 @@ class Samples:
     ----------
     systems : whose columns, and those in their floors, are given values; those of no others can be asked about.
     col : the loop's column.
+
+    Attributes
+    ----------
+    one : whether the loop's values end at one size: another one says whether there are any, and leaves no gap.
     """
 
-    def __init__(self, known: Known, systems: Iterable[System], col: int) -> None:
+    def __init__(self, known: Known, systems: Sequence[System], col: int) -> None:
         self.col = col
         self.places = _places(known, systems, col)
+        telling = {c for s in systems for key, _ in s.every_ge() if coefficient(key, col) for c, _ in key}
+        self.one = bool(self.places) and len(_with_floors(known, telling) - {col} - known.columns.floors.keys()) < 2
         self._ends: dict[Row, list[Ends]] = {}
 
     def ends(self, row: Row) -> list[Ends]:
@@ -84,12 +90,16 @@ class Samples:
     def costs(self, loops: Sequence[Sequence[System]]) -> list[int] | None:
         """What loops test at each place, each over several systems in turn; None where one has no end.
 
-        A row that all values of a loop satisfy at all places is no test, nor is one of what is outside alone.
+        A row that all values of a loop satisfy at all places is no test, nor is one of what is outside alone. What is
+        at numbers alone has no loop.
         """
         out = [1] * len(self.places)
         for systems in loops:
             each = [(s, spans) for s in systems for spans in [self.spans(s)] if any(e != NONE for e in spans)]
             if not each:
+                continue
+            if all(any(key == ((self.col, v),) for key, _ in s.eqs for v in (1, -1)) for s, _ in each):
+                out = [total + sum(spans[k] != NONE for _, spans in each) for k, total in enumerate(out)]
                 continue
             hull = [_hull([spans[k] for _, spans in each]) for k in range(len(out))]
             if any(inf in (-low, high) for low, high in hull):
@@ -131,14 +141,9 @@ def step(system: System, col: int) -> int:
 
 def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int, int]]:
     """Values of the columns of systems other than one; none where there are fewer than two sizes."""
-    floors, seen = known.columns.floors, {col}
-    todo = [c for s in systems for c in s.columns()]
-    while todo:
-        c = todo.pop()
-        if c not in seen:
-            seen.add(c)
-            todo += [k for k, _ in floors[c][1]] if c in floors else []
-    some = sorted(seen - {col} - floors.keys())
+    floors = known.columns.floors
+    seen = _with_floors(known, [c for s in systems for c in s.columns()]) - {col}
+    some = sorted(seen - floors.keys())
     inside = sorted(seen & floors.keys())  # a floor is made after those in it
     if len(some) < 2 or some[1] >= LOOP or some[-1] >= LOCAL or any(coefficient(floors[c][1], col) for c in inside):
         return []
@@ -151,6 +156,17 @@ def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int,
         rows = [row for row in known.ineqs.items() if all(c in at for c, _ in row[0])]
         if all(const + sum([v * at[c] for c, v in key]) >= 0 for key, const in rows):
             out.append(at)
+    return out
+
+
+def _with_floors(known: Known, columns: Iterable[int]) -> set[int]:
+    """Some columns, and those in their floors."""
+    floors, out, todo = known.columns.floors, set[int](), list(columns)
+    while todo:
+        c = todo.pop()
+        if c not in out:
+            out.add(c)
+            todo += [k for k, _ in floors[c][1]] if c in floors else []
     return out
 
 
