@@ -98,8 +98,8 @@ def between_numbers(shadows: Sequence[System], col: int) -> list[System] | None:
 def around_places(known: Known, lanes: Sequence[Lane], k: int, col: int, once: bool) -> list[System] | None:
     """Few values in a row, and what is before, between and after them, if loops there have a stride that they lack.
 
-    The same where loops there have iterations only where loops outside have some residue: they ask for it
-    once.
+    The same where loops there have iterations only where loops outside have some residue: they ask for it once.
+
     Places may be in an order that depends on what is outside: of one that moves past others there is a piece for each
     order, and of what is around them one for each set of places that it is behind. Each is a loop, which tests its
     bounds once where a loop of step 1 tests at each value. None where nothing is lost, or there are more such places or

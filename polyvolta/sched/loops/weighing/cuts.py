@@ -2,10 +2,12 @@
 
     S[i] -> [i] for s <= i < e, T[i] -> [i] for e <= i < r, U[i] -> [i] for 0 <= i < s
 
-    for (c0 = e; c0 < min(0, min(s, r)); c0++) T(c0);
-    for (c0 = 0; c0 < s; c0++) { if (c0 >= e && c0 < r) T(c0); U(c0); }
+    for (c0 = 0; c0 < min(s, min(r, e)); c0++) U(c0);
+    for (c0 = e; c0 < min(0, min(r, s)); c0++) T(c0);
+    for (c0 = max(0, e); c0 < min(r, s); c0++) { T(c0); U(c0); }
+    for (c0 = max(0, r); c0 < s; c0++) U(c0);
     for (c0 = s; c0 < e; c0++) S(c0);
-    for (c0 = max(s, e); c0 < r; c0++) T(c0);
+    for (c0 = max(e, s); c0 < r; c0++) T(c0);
 
 What shares a loop by any rule of `spans` is weighed at several sizes, and cut otherwise if that tests less in the mean:
 one loop has no holes and two tests at s < e < r, and runs from s to r through nothing at other sizes.
