@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.weighing import cuts
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Set
 from tests.sched.loops.counting import counted
@@ -85,7 +86,7 @@ def test_loops_do_not_run_over_what_lies_between_ends_that_no_size_orders(name):
 
 def test_loops_are_not_cut_where_that_tests_more_at_sizes_that_are_alike():
     domain = "A[i] : 2i >= n and 3i <= m; B[i] : n <= 5i and 5i <= 2m; C[i] : 7i >= n and 7i <= 3m"
-    assert counted(scan(tree(domain)).body, {"n": 100, "m": 100}) <= 160
+    assert counted(scan(tree(domain)).body, {"n": 100, "m": 100}) <= 40
 
 
 ROWS = """{ domain: "[N, M, K] -> { S[j, i] : 0 <= j < 4 and 0 <= i < N; T[j, i] : 0 <= j < 4 and 0 <= i < M;
@@ -133,3 +134,30 @@ def test_loops_that_end_at_one_size_are_cut_where_that_tests_more_nowhere(name):
         assert deviation(Schedule.parse(text), found, {"N": n, "M": m}) is None
     for (n, m), limit in most.items():
         assert counted(found.body, {"N": n, "M": m}) <= limit
+
+
+def test_a_weighing_that_takes_too_many_steps_leaves_loops_as_they_were_found(monkeypatch):
+    """Three by the rules, five by weighing, and not the one that they were before."""
+    monkeypatch.setattr(cuts, "STEPS", 0)
+    one = tree(TREES["three"][0])
+    found = scan(one)
+    assert str(found).count("for (") == 3
+    for n, m in product(SIZES, SIZES):
+        assert deviation(one, found, {"n": n, "m": m}) is None
+
+
+SIX = """{ domain: "[N, P, Q] -> { S[i, j] : 0 <= i, j < N and (i + j) mod 3 = 1; A[i] : 0 <= i < N; B[i] : 0 <= i < N;
+    C[i] : 0 <= i < N; D[i] : 0 <= i < N; E[i] : 0 <= i < N; F[i] : 0 <= i < N }", child: { schedule: "[N, P, Q] -> [
+    { S[i, j] -> [(i)]; A[i] -> [(i)]; B[i] -> [(i)]; C[i] -> [(i)]; D[i] -> [(i)]; E[i] -> [(i)]; F[i] -> [(i)] },
+    { S[i, j] -> [(j)]; A[i] -> [(i)]; B[i] -> [(N - 1 - i)]; C[i] -> [(P)]; D[i] -> [(Q + 3i)]; E[i] -> [(2i)];
+      F[i] -> [(i + 5)] }]" } }"""
+
+
+def test_places_in_too_many_orders_leave_other_rules_their_steps():
+    """Six places beside a stride are no loops each, and there is none to P, or to Q + 3i, that finds little."""
+    one = Schedule.parse(SIX)
+    found = scan(one)
+    for n, p, q in ((7, 3, -4), (5, -3, 12), (6, 12, 1), (1, 0, 0), (-3, 5, 1)):
+        assert deviation(one, found, {"N": n, "P": p, "Q": q}) is None
+    far = [counted(found.body, {"N": 9, "P": p, "Q": q}) for p, q in ((4, 1), (10_000, 1), (4, 10_000), (-10_000, 1))]
+    assert max(far) <= 2 * min(far)

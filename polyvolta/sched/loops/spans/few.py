@@ -15,6 +15,7 @@ a test of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import compress, pairwise
 
 from polyvolta.sched.loops.hoisting.needs import seldom
@@ -28,12 +29,15 @@ from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.holes import ONCE, joined
 from polyvolta.sched.loops.spans.shadows import shadows_of
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
 
 FEW = 2  # values in a row that have a loop of their own inside other loops, where loops inside are cut for them
 BESIDE = 4  # values of others beside these, beyond which that is worth it
 SOME = 6  # shadows of which this is asked
 PLACES = 8  # places around which loops are cut for their stride
 SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
+STEPS = 15_000  # of a search for what is beside such places, whose pieces may be in many orders
 MANY = 8  # steps of a loop from which on those beside a few are worth loops of their own
 
 
@@ -94,12 +98,13 @@ def between_numbers(shadows: Sequence[System], col: int) -> list[System] | None:
 def around_places(known: Known, lanes: Sequence[Lane], k: int, col: int, once: bool) -> list[System] | None:
     """Few values in a row, and what is before, between and after them, if loops there have a stride that they lack.
 
-    The same where loops there have iterations only where loops outside have some residue: they ask for it
-    once.
+    The same where loops there have iterations only where loops outside have some residue: they ask for it once.
+
     Places may be in an order that depends on what is outside: of one that moves past others there is a piece for each
     order, and of what is around them one for each set of places that it is behind. Each is a loop, which tests its
     bounds once where a loop of step 1 tests at each value. None where nothing is lost, or there are more such places or
-    pieces; where loops around as many as eight are short, of what is not short as a whole.
+    pieces, or they are not found in `STEPS`; where loops around as many as eight are short, of what is not short as a
+    whole.
     """
     shadows = [lane.shadows[k] for lane in lanes]
     rows = [_outside(s, col) for s in shadows]
@@ -125,13 +130,22 @@ def around_places(known: Known, lanes: Sequence[Lane], k: int, col: int, once: b
     if not 0 < len(places) <= PLACES:
         return None
     rest = [lane for lane, alone in zip(lanes, placed, strict=True) if not alone]
+    with suppress(BudgetExceeded):
+        return bounded(STEPS, _beside_places, known, places, shadows_of(known, rest, k, col), col, once)
+    return None
+
+
+def _beside_places(
+    known: Known, places: Sequence[System], rest: Sequence[System], col: int, once: bool
+) -> list[System] | None:
+    """Places and what the rest has beside them, disjoint; None where that is too much, or too little of the rest."""
     here = disjoint(known, places)
-    cells = here and disjoint(known, [*here, *joined(known, shadows_of(known, rest, k, col), col, once)])
-    if not (here and cells):
+    beside = here and disjoint(known, [*here, *joined(known, rest, col, once)])
+    if not (here and beside):
         return None
     brief = all(width(known, s, col, SHORT[1]) for s in here)
-    few = not brief and all(width(known, s, col, ONCE) for s in cells[len(here) :])
-    return None if few else cells
+    few = not brief and all(width(known, s, col, ONCE) for s in beside[len(here) :])
+    return None if few else beside
 
 
 def _outside(s: System, col: int) -> System:

@@ -2,10 +2,12 @@
 
     S[i] -> [i] for s <= i < e, T[i] -> [i] for e <= i < r, U[i] -> [i] for 0 <= i < s
 
-    for (c0 = e; c0 < min(0, min(s, r)); c0++) T(c0);
-    for (c0 = 0; c0 < s; c0++) { if (c0 >= e && c0 < r) T(c0); U(c0); }
+    for (c0 = 0; c0 < min(s, min(r, e)); c0++) U(c0);
+    for (c0 = e; c0 < min(0, min(r, s)); c0++) T(c0);
+    for (c0 = max(0, e); c0 < min(r, s); c0++) { T(c0); U(c0); }
+    for (c0 = max(0, r); c0 < s; c0++) U(c0);
     for (c0 = s; c0 < e; c0++) S(c0);
-    for (c0 = max(s, e); c0 < r; c0++) T(c0);
+    for (c0 = max(e, s); c0 < r; c0++) T(c0);
 
 What shares a loop by any rule of `spans` is weighed at several sizes, and cut otherwise if that tests less in the mean:
 one loop has no holes and two tests at s < e < r, and runs from s to r through nothing at other sizes.
@@ -26,6 +28,8 @@ from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.spans.shadows import shadows_of, within
 from polyvolta.sched.loops.spans.telling import telling
 from polyvolta.sched.loops.weighing.samples import NONE, Samples, orders
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
 
 CELLS = 5, 8  # loops beyond which a cut has too many: with others inside, without
 SHADOWS = 6  # what statements say differently, beyond which loops are not weighed
@@ -33,6 +37,7 @@ ENOUGH = 2.2  # times as many tests as values: no loops are looked for that test
 PLACES = 3  # at fewer sizes loops are not weighed
 LESS, ALIKE = 0.8, 1.1  # of the tests of others, in the mean, and at sizes that are alike, are few enough
 TRIED = 2  # cuts that are made, of those that would test the least
+STEPS = 12_000  # of a search for one cut, beyond which a loop is as it was found
 
 Items = list[list[Lane]]  # what shares a loop, each
 Loop = Sequence[System]  # what that says
@@ -52,12 +57,16 @@ def weighed(
     The cells are the values of one shadow, what is before and behind it of the next one, and so on, in some orders.
     What is found is cut into such cells, each loop by itself, and then all at once. Loops are weighed by what they test
     at some sizes (`Samples`); cells are not looked for where that is little more than any loops would, and are not
-    taken if they test more where sizes are alike. Where all ends are at one size no gap is between two: there they are
-    not taken if they test more anywhere. What runs, and in which order, is as it was, whatever the weight.
+    taken if they test more at the first sizes, which are alike where what is known allows. Where all ends are at one
+    size no gap is between two: there they are not taken if they test more anywhere. What runs, and in which order, is
+    as it was, whatever the weight. A cut that is not found in `STEPS` is none: what was found stays.
     """
 
     def cut(some: Sequence[Lane], now: Items) -> Items:
-        return _cheaper(known, some, now, k, columns, first, innermost) or now
+        try:
+            return bounded(STEPS, _cheaper, known, some, now, k, columns, first, innermost) or now
+        except BudgetExceeded:
+            return now
 
     if len(found) > 1:
         found = [one for some in found for one in cut(some, [some])]
@@ -80,7 +89,7 @@ def _cheaper(
     shadows, said, loops = shadows_of(known, lanes, k, col), _said([list(lanes)], k)[0], _said(now, k)
     if not 1 < len(shadows) <= SHADOWS:
         return None
-    samples = Samples(known, [*shadows, *[s for some in loops for s in some]], col)
+    samples = Samples(known, [*shadows, *said, *[s for some in loops for s in some]], col)
     least, before = samples.least(said), samples.costs(loops)
     if len(samples.places) < PLACES or least is None or before is None:
         return None
@@ -100,11 +109,13 @@ def _cheaper(
         return costs is not None and costs[0] <= ALIKE * before[0] + loops and mean(costs) < limit
 
     found: list[tuple[float, list[System]]] = []
-    beside = _Beside(known, shadows, col)
+    beside, seen = _Beside(known, shadows, col), set()
     for order in orders(range(len(shadows))):
         for sign in (1, -1):
             cells = beside.cells(order, sign, CELLS[innermost])
-            if 1 < len(cells) <= CELLS[innermost]:
+            what = frozenset([frozenset(cell.every_ge()) for cell in cells])
+            if 1 < len(cells) <= CELLS[innermost] and what not in seen:
+                seen.add(what)
                 costs = samples.costs(_in_turn(said, cells, samples))
                 if costs is not None and fewer(costs, len(cells)):
                     found.append((mean(costs), cells))

@@ -15,6 +15,7 @@ from math import gcd, inf, lcm
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, System, coefficient, negated, without
+from polyvolta.sets.budgets import spend
 
 ALIKE = 40  # the value of all columns at the first place
 LEAST, TIMES = 3, 7  # the least value at the others, and how much greater each one is than the one before it
@@ -95,6 +96,7 @@ class Samples:
         """
         out = [1] * len(self.places)
         for systems in loops:
+            spend(1 + len(systems) * len(out) // 8)
             each = [(s, spans) for s in systems for spans in [self.spans(s)] if any(e != NONE for e in spans)]
             if not each:
                 continue
