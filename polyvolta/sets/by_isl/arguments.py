@@ -45,7 +45,7 @@ def checked(kind: str, name: str, f: Any, classes: frozenset[str]) -> Any:  # no
 
     @wraps(f)
     def method(*args: Any, **named: Any) -> Any:  # noqa: ANN401
-        found = placed(f, args, named) if named else None
+        found = placed(f, args, named, name) if named else None
         if found is not None:
             args, named = found, {}
         try:

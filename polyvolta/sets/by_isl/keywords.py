@@ -14,6 +14,8 @@ from enum import Enum
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
+from ..values.kinds import is_kind
+
 C = TypeVar("C", bound=type)
 
 SEVERAL = (
@@ -44,6 +46,29 @@ OTHERWISE = {
 
 
 @lru_cache(maxsize=1 << 12)
+def _order(f: Callable[..., Any]) -> tuple[dict[str, int], bool]:
+    """Where a function takes the arguments that it has names for, and whether it takes any number of others."""
+    found = inspect.signature(f).parameters.values()
+    names = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return {name: k for k, name in enumerate(names)}, any(p.kind is p.VAR_POSITIONAL for p in found)
+
+
+def _complete(f: Callable[..., Any], name: str, values: tuple[Any, ...], named: dict[str, int]) -> bool:
+    """Whether nothing is left out before what keywords say: no value would be taken for another one.
+
+    Each keyword that the function has itself stands where it has it. Of any number of arguments those up to `n`
+    dimensions are a place for each kind of them, as in all of islpy's signatures, but for dimensions that are added.
+    """
+    own, several = _order(f)
+    if any(own.get(keyword, at) != at for keyword, at in named.items()):
+        return False
+    if not several or "n" not in named or name.startswith("add_"):
+        return True
+    where = [k for k, v in enumerate(values) if is_kind(v)]
+    return bool(where) and len(values) - where[0] == 2 * len(where) + 1
+
+
+@lru_cache(maxsize=1 << 12)
 def _own(f: Callable[..., Any]) -> frozenset[str] | None:
     """The keywords that a function takes; None of one that takes any."""
     found = inspect.signature(f).parameters.values()
@@ -52,8 +77,12 @@ def _own(f: Callable[..., Any]) -> frozenset[str] | None:
     return frozenset([p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)])
 
 
-def placed(f: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...] | None:
+def placed(
+    f: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], name: str = ""
+) -> tuple[Any, ...] | None:
     """The arguments of a call by islpy's keywords where they stand; None of one by a function's own or unknown ones.
+
+    None, too, where one is missing before another, which would be taken for it. A function may have a name of isl's.
 
     >>> def moved(self, kind, pos, value): ...
     >>> placed(moved, ("a set",), {"v": 7, "type": "param", "pos": 0})
@@ -65,18 +94,20 @@ def placed(f: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) 
     if own is None or own >= named.keys() or not RANK.keys() >= named.keys():
         return None
     order = sorted(named, key=RANK.__getitem__)
-    pair = OTHERWISE.get(f.__name__)
+    pair = OTHERWISE.get(name or f.__name__)
     if pair is not None and named.keys() == {*pair}:
         order = list(pair)
-    return (*args, *[named[name] for name in order])
+    values = (*args, *[named[keyword] for keyword in order])
+    at = {keyword: k for k, keyword in enumerate(order, len(args))}
+    return values if _complete(f, name or f.__name__, values, at) else None
 
 
-def by_keywords(f: Callable[..., Any]) -> Callable[..., Any]:
+def by_keywords(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The function, which takes islpy's keywords, too; one more call where there are none."""
 
     @wraps(f)
     def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
-        found = placed(f, args, named) if named else None
+        found = placed(f, args, named, name) if named else None
         return f(*args, **named) if found is None else f(*found)
 
     return call
@@ -98,5 +129,6 @@ def take_keywords(cls: C) -> C:
             f = value.__func__ if bound else value
             least = 0 if isinstance(value, staticmethod) else 1  # what it is called on
             if inspect.isfunction(f) and (f.__code__.co_argcount > least or f.__code__.co_flags & inspect.CO_VARARGS):
-                setattr(owner, name, type(value)(by_keywords(f)) if bound else by_keywords(f))
+                made = by_keywords(f, name)
+                setattr(owner, name, type(value)(made) if bound else made)
     return cls

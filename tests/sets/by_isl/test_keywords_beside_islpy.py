@@ -93,3 +93,23 @@ def test_other_keywords_are_refused_and_our_own_stay():
     with pytest.raises((TypeError, isl.Error), match="other_set|keyword"):
         s.intersect(other_set=s)
     assert s.count(n=3) == 3 and s.intersect(other=s).is_equal(s)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "project_out(type=m.dim_type.set, n=1)",
+        "project_out(m.dim_type.set, n=1)",
+        "project_out(first=0, n=1)",
+        "eliminate(type=m.dim_type.set, n=1)",
+        "insert_dims(type=m.dim_type.set, n=1)",
+        "drop_constraints_involving_dims(type=m.dim_type.set, n=1)",
+        "move_dims(dst_type=m.dim_type.param, src_type=m.dim_type.set, src_pos=1, n=1)",
+    ],
+)
+def test_a_keyword_takes_no_place_of_one_that_is_missing(call):
+    """`n=1` without `first` was the second dimension."""
+    for m in (isl, islpy):
+        with pytest.raises(TypeError):
+            eval(f"m.Set(S).{call}", {"m": m, "S": S})
+    assert str(isl.PwAff("{ [i] -> [(i)] }").add_dims(type=isl.dim_type.param, n=1)) == "[p0] -> { [i] -> [(i)] }"
