@@ -272,10 +272,14 @@ def guarded(conditions: Sequence[Condition], body: tuple[Ast, ...], at: tuple[in
 
 
 def any_of(cases: Sequence[tuple[Condition, ...]]) -> tuple[Condition, ...]:
-    """Conditions that say that one of some cases holds: what all share, and the alternatives of the rest."""
+    """Conditions that say that one of some cases holds: what all share, and the alternatives of the rest.
+
+    A case that says what another one says, and more, is none: `a || a && b` is `a`.
+    """
     common = [c for c in cases[0] if all(c in case for case in cases)]
     rest = list(dict.fromkeys(tuple(c for c in case if c not in common) for case in cases))
-    if any(not case for case in rest):
+    rest = [case for case in rest if not any(set(other) < set(case) for other in rest)]
+    if not rest[0]:
         return tuple(common)
     if len(rest) == 1:
         return (*common, *rest[0])

@@ -4,6 +4,7 @@ import pytest
 
 from polyvolta.sched.emit.run import run
 from polyvolta.sched.loops.ast import AnyOf, Call, If
+from polyvolta.sched.loops.conditions import any_of
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
@@ -104,3 +105,11 @@ def test_alternatives_of_which_one_always_holds_are_no_test():
     both = AnyOf(((("ge", c - 1),), (("ge", 1 - c),)))
     s, t = (If((("ge", e),), (Call(name, (), (0,)),), (0,)) for name, e in (("S", c - 1), ("T", 1 - c)))
     assert tidied((If((both,), (If((both,), (s, t), (0,)),), (0,)),)) == (s, t)
+
+
+def test_an_alternative_that_says_more_than_another_one_is_none():
+    a, b, c = (("ge", var(name)) for name in "abc")
+    assert any_of([(a,), (a, b), (b, c)]) == (AnyOf(((a,), (b, c))),)
+    assert any_of([(a, b), (a, b, c)]) == (a, b)
+    assert any_of([(a, b), (a, c), (c, b, a)]) == (a, AnyOf(((b,), (c,))))
+    assert any_of([(a,), ()]) == ()
