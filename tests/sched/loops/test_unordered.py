@@ -84,6 +84,15 @@ def test_loops_do_not_run_over_what_lies_between_ends_that_no_size_orders(name):
         assert counted(found.body, dict(zip(names, values, strict=True))) <= limit
 
 
+def test_loops_are_weighed_at_sizes_that_a_context_lets_be_large_alone():
+    one = Schedule.parse("""{ domain: "[N, M] -> { S[i] : 0 <= i < N; T[i] : M <= i < 2M }", child: {
+        schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]" } }""")
+    found = scan(one, context="[N, M] -> { : N >= 100 and M >= 100 }")
+    for (n, m), limit in {(100, 3000): 3200, (3000, 100): 3200, (100, 100): 300}.items():
+        assert deviation(one, found, {"N": n, "M": m}) is None
+        assert counted(found.body, {"N": n, "M": m}) <= limit
+
+
 def test_loops_are_not_cut_where_that_tests_more_at_sizes_that_are_alike():
     domain = "A[i] : 2i >= n and 3i <= m; B[i] : n <= 5i and 5i <= 2m; C[i] : 7i >= n and 7i <= 3m"
     assert counted(scan(tree(domain)).body, {"n": 100, "m": 100}) <= 40

@@ -18,7 +18,7 @@ from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, System, coefficient, 
 from polyvolta.sets.budgets import spend
 
 ALIKE = 40  # the value of all columns at the first place
-LEAST, TIMES = 3, 7  # the least value at the others, and how much greater each one is than the one before it
+LEAST, TIMES = 3, 7  # the least value at the others, of sizes that may be so small; how much greater the next one is
 ALL = 3  # columns, or other things, beyond which not all orders are tried
 
 Ends = tuple[float, float]  # the least and the greatest value; there is none where they are not in order
@@ -150,7 +150,7 @@ def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int,
     if len(some) < 2 or some[1] >= LOOP or some[-1] >= LOCAL or any(coefficient(floors[c][1], col) for c in inside):
         return []
     out = []
-    for values in _values(len(some)):
+    for values in _values(len(some), int(max(LEAST, *[known.low.get(c, LEAST) for c in some if c < LOOP]))):
         at = {c: _within(known, c, v) for c, v in zip(some, values, strict=True)}
         for c in inside:
             den, key, const = floors[c]
@@ -178,10 +178,10 @@ def _within(known: Known, col: int, value: int) -> int:
     return min(max(value, low), high)
 
 
-def _values(n: int) -> Iterator[Sequence[int]]:
-    """Values of n columns: alike, in several orders, and one of them below zero."""
-    yield [ALIKE] * n
-    ascending = [LEAST * TIMES**k for k in range(n)]
+def _values(n: int, least: int) -> Iterator[Sequence[int]]:
+    """Values of n columns: alike, in several orders from the least one on, and one of them below zero."""
+    yield [max(ALIKE, least)] * n
+    ascending = [least * TIMES**k for k in range(n)]
     yield from orders(ascending)
     for k in range(n):
         yield [*ascending[:k], -LEAST, *ascending[k + 1 :]]
