@@ -68,6 +68,10 @@ def test_extremes_and_alternatives_are_decided(bound):
     ("there", "body"),
     [
         (known(), (loop("c0", 0, N - 1, Call("A", (C,)), loop("c1", 1, N - 1, Call("B", (C, D)))),)),  # few tests
+        (
+            known(3),
+            (loop("c0", 0, N, Call("A", (C,))), *(loop("c1", v, N, Call("B", (D,))) for v in (4, 5))),
+        ),  # few each
         (known(), (loop("c0", 0, 7 * N, below(("ge", 0 * C), Call("A", (C,)))),)),  # many calls
         (known(), (loop("c0", 0, 9, below(("ge", 2 - C - N), Call("A", (C,)))),)),  # all of them are called there
         (known(), (nest(below(("ge", M), Call("B", (C, C)))),)),  # undecided: M may be anything

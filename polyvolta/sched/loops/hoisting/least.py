@@ -26,7 +26,8 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sets import var
 
 CALLS = 5  # calls that are written out, at most
-FEW, MANY = 6, 200  # tests up to which they are left in loops, and beyond which they are not looked for
+EACH = 3  # tests for each of them up to which they are left in loops, which may run for them alone
+FEW, MANY = 6, 200  # the same of all, and tests beyond which they are not looked for
 
 
 def least_apart(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
@@ -45,7 +46,8 @@ def least_apart(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
             continue
         with suppress(_Undecided):
             there.run(body, {name: least})
-            if there.calls and there.tests > FEW and any(id(call) not in there.met for call in _calls(body)):
+            many = there.calls and there.tests > max(FEW, EACH * len(there.calls))
+            if many and any(id(call) not in there.met for call in _calls(body)):
                 more: tuple[Condition, ...] = (("ge", var(name) - least - 1),)
                 return (If(more, asked_once(body, more), body[0].at, tuple(there.calls)),)
     return body
