@@ -34,6 +34,7 @@ from polyvolta.sched.loops.hoisting.either import needed_alternatives
 from polyvolta.sched.loops.hoisting.guards import met
 from polyvolta.sched.loops.hoisting.idle import asked_before
 from polyvolta.sched.loops.hoisting.inside import asked_once
+from polyvolta.sched.loops.hoisting.least import least_apart
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
 from polyvolta.sched.loops.hoisting.tidy import tidied
@@ -198,6 +199,7 @@ def _scanned(
         found = scanner.searched(body, asked_together, scanner.known, body)
         body = body if found == body else tidied(asked_once(found))
     body = asked_first(body)
+    body = least_apart(scanner.known, body) if branches else body
     if branches and meeting(body):
         body = scanner.searched(body, branched, scanner.known, body)
     made = Scan(body, scanner.extents, ranges, tuple(scanner.notes), scanner.params)

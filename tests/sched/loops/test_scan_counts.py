@@ -992,7 +992,18 @@ TREES = {
     "a pipeline in steps of three, in which the first statement is alone for a step": (
         """{ domain: "[N] -> { L[i] : 0 <= i < N; M[i] : 0 <= i < N; A[i] : 0 <= i < N; W[i] : 0 <= i < N }", child: {
              schedule: "[{ L[i] -> [(3i)]; M[i] -> [(3i + 4)]; A[i] -> [(3i + 7)]; W[i] -> [(3i + 11)] }]" } }""",
-        {1: 19, 9: 31, 40: 62},
+        {1: 15, 9: 27, 40: 58},
+    ),
+    "five stages of a pipeline, the last of which begin as others have ended, or before": (
+        """{ domain: "[N] -> { A[i] : 0 <= i < N; B[i] : 0 <= i < N; C[i] : 0 <= i < N; D[i] : 0 <= i < N;
+                             E[i] : 0 <= i < N }", child: { schedule: "[{ A[i] -> [(i)]; B[i] -> [(i + 3)];
+             C[i] -> [(i + 6)]; D[i] -> [(i + 9)]; E[i] -> [(i + 12)] }]" } }""",
+        {1: 38, 9: 74, 40: 111},
+    ),
+    "a triangle in blocks dealt out, the first of which is the processor's own": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= j <= i < N }", child: { schedule:
+             "[{ S[i, j] -> [(floor(i/8) mod 4)] }, { S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]" } }""",
+        {0: 1, 1: 8, 9: 89, 40: 1181},
     ),
     "a statement in two children of a set, one of which has another statement, too, as it ends": (
         """{ domain: "[N] -> { S[i] : 1 <= i <= N; T[i] : 0 <= i <= 1 and N <= 20 }", child: { schedule:

@@ -297,7 +297,7 @@ class System:
             if low or high:
                 out.round_bounds(col, low or {}, high or {})
             if out._effort(col)[0]:
-                out.round_begins(col)
+                out.round_begins(col, *out.ends())
             out._fourier_motzkin(col)
             if len(out.ineqs) > 2:
                 out.drop_plain(low or {}, high or {})
@@ -344,15 +344,15 @@ class System:
                     del self.ineqs[key]
                     self.ge(((col, v // abs(v)),), least // abs(v))
 
-    def round_begins(self, col: int, several: bool = False) -> None:
+    def round_begins(self, col: int, low: Ends, high: Ends, several: bool = False) -> None:
         """Say where a bound of a column by another one begins, if that is no integer: c <= 64*t + 63 where 0 <= c says
         that 0 <= t. With more columns in it the bound begins at a corner of theirs, where few points are.
 
         Parameters
         ----------
+        low, high : constant bounds of columns.
         several : whether bounds by more columns count, too.
         """
-        low, high = self.ends()
         for key, const in list(self.ineqs.items()):
             v = coefficient(key, col)
             counts = abs(v) > 1 and (len(key) == 2 or several)

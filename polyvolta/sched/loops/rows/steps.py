@@ -15,7 +15,19 @@ from functools import lru_cache
 from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns
-from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, dense, negated, new_column, plus, without
+from polyvolta.sched.loops.rows.linear import (
+    LOCAL,
+    Ends,
+    Key,
+    System,
+    coefficient,
+    dense,
+    least_of,
+    negated,
+    new_column,
+    plus,
+    without,
+)
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded, left
 from polyvolta.sets.conjuncts import lattice
@@ -219,7 +231,8 @@ def whole(system: System) -> bool:
     """Make bounds of columns those that integers have, by numbers that bound other columns; False, as no equality.
 
     Of 0 <= c0 <= 2 and 0 <= c0 + 3*c1 <= 14 that is 0 <= c1 <= 4, in the place of the rows. Where bounds are not always
-    within one unit they stand beside them: of 0 <= c0 <= 7 and 0 <= c1 <= c0 + 8*t that is 0 <= t.
+    within one unit they stand beside them: of 0 <= c0 <= 7 and 0 <= c1 <= c0 + 8*t that is 0 <= t. Of a local column,
+    for which no loop runs, what another one says of a column counts, too: of 0 <= j <= i <= 32*t + 31 it is 0 <= t.
     """
     before: dict[Key, int] = {}
     while not system.empty and system.ineqs != before:
@@ -227,8 +240,22 @@ def whole(system: System) -> bool:
         for col in system.columns():
             system.round_bounds(col, *ends)
     for col in system.columns():
-        system.round_begins(col, several=True)
+        system.round_begins(col, *(_reached(system) if col >= LOCAL else system.ends()), several=True)
     return False
+
+
+def _reached(system: System) -> tuple[Ends, Ends]:
+    """Constant bounds of columns, also those by one other column: of 0 <= j <= i that is 0 <= i."""
+    ends = system.ends()
+    low, high = dict(ends[0]), dict(ends[1])
+    for key, const in system.ineqs.items():
+        for c, v in key if len(key) == 2 else ():
+            least = least_of(negated(without(key, c)), -const, *ends) if v in (1, -1) else None
+            if least is not None and v > 0:
+                low[c] = max(low.get(c, least), least)
+            elif least is not None:
+                high[c] = min(high.get(c, -least), -least)
+    return low, high
 
 
 def strides_of(eqs: Sequence[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:

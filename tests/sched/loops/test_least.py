@@ -1,0 +1,112 @@
+"""What is left at the least value of a size is written out where many tests find it, and not elsewhere."""
+
+import pytest
+
+from polyvolta.sched import Schedule, scan
+from polyvolta.sched.emit.run import run
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Choice, Extreme, For, If
+from polyvolta.sched.loops.hoisting.least import least_apart
+from polyvolta.sched.loops.notation.c import c_text
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.scan import scanned
+from polyvolta.sets import Set, aff, var
+from tests.sched.loops.counting import counted
+from tests.sched.loops.oracle import deviation
+
+N, M, C, D = map(var, ("N", "M", "c0", "c1"))
+
+
+def known(least=1, most=None):
+    """What is known where N has a least value, M none."""
+    columns, rows = Columns(["N", "M"], ["N", "M"]), System()
+    columns.loop(0)
+    columns.loop(1)
+    rows.ge(((columns.ids["N"], 1),), -least)
+    if most is not None:
+        rows.ge(((columns.ids["N"], -1),), most)
+    return Known(columns).given(rows)
+
+
+def loop(name, low, high, *body):
+    return For(name, (aff(low),), (aff(high),), 1, False, body)
+
+
+def below(condition, *body):
+    return If((condition,), body)
+
+
+def nest(*more):
+    """Three calls of A at N = 1, none of B: eleven tests find them."""
+    a = below(("ge", 2 - C), Call("A", (C, M + C)))
+    return loop("c0", 0, N + 1, a, loop("c1", C + 3, 3 * N - 1, Call("B", (C, D))), *more)
+
+
+def test_calls_at_the_least_size_stand_in_the_other_branch():
+    node, (made,) = nest(), least_apart(known(), (nest(),))
+    assert made == If((("ge", N - 2),), (node,), (), tuple(Call("A", (aff(v), M + v)) for v in range(3)))
+    assert counted((made,), {"N": 1, "M": 7}) == 1
+    for n in range(1, 5):
+        assert run(made, N=n, M=7) == run(node, N=n, M=7)
+
+
+def test_a_mark_stands_around_both():
+    (made,) = least_apart(known(), (Block("mark", (nest(),)),))
+    assert isinstance(made, Block) and isinstance(made.body[0], If) and len(made.body[0].other) == 3
+
+
+@pytest.mark.parametrize("bound", [Extreme("min", (3 * N - 1, aff(2))), 3 * N - 1])
+def test_extremes_and_alternatives_are_decided(bound):
+    either = below(AnyOf(((("eq", C - 1),), (("ge", C - 2),))), Call("A", (C,)))
+    node = For("c0", (aff(0),), (bound,), 1, False, (either, loop("c1", 1, N - 1, Call("B", (C, D)))))
+    (made,) = least_apart(known(), (node,))
+    assert isinstance(made, If) and made.other == (Call("A", (aff(1),)), Call("A", (aff(2),)))
+
+
+@pytest.mark.parametrize(
+    ("there", "body"),
+    [
+        (known(), (loop("c0", 0, N - 1, Call("A", (C,)), loop("c1", 1, N - 1, Call("B", (C, D)))),)),  # few tests
+        (
+            known(3),
+            (loop("c0", 0, N, Call("A", (C,))), *(loop("c1", v, N, Call("B", (D,))) for v in (4, 5))),
+        ),  # few each
+        (known(), (loop("c0", 0, 7 * N, below(("ge", 0 * C), Call("A", (C,)))),)),  # many calls
+        (known(), (loop("c0", 0, 9, below(("ge", 2 - C - N), Call("A", (C,)))),)),  # all of them are called there
+        (known(), (nest(below(("ge", M), Call("B", (C, C)))),)),  # undecided: M may be anything
+        (known(), (nest(loop("c1", 0, M, Call("B", (C, D)))),)),
+        (known(), (nest(For("c1", (Choice((("ge", M),), aff(0), aff(9)),), (aff(0),), 1, False, ())),)),
+        (known(), (nest(Block("mark", (Call("B", (C, C)),))),)),  # a mark stays around what it is of
+        (known(), (nest(For("c1", (aff(0),), (), 1, False, (Call("B", (C, D)),))),)),  # never ends
+        (known(), (nest(loop("c1", 0, 200, below(("ge", aff(-1)), Call("B", (C, D))))),)),  # too many tests
+        (known(1, 9), (nest(),)),  # N is between numbers
+        (known(0), (nest(),)),  # nothing is called at N = 0 ...
+    ],
+)
+def test_other_code_stays(there, body):
+    if there.low[there.columns.ids["N"]] == 0:
+        body = (below(("ge", N - 1), *body),)  # ... as its guard says
+    assert least_apart(there, body) == body
+
+
+CYCLIC = """[N] -> { D[p, k] : 0 <= k < N and k mod 8 = p and 0 <= p < 8;
+                     A[p, k, i] : 0 <= k < i < N and k mod 8 = p and 0 <= p < 8;
+                     B[p, k, j, i] : 0 <= k < j < N and j <= i < N and j mod 8 = p and 0 <= p < 8 }"""
+COLUMNS = f"""{{ domain: "{CYCLIC}", child: {{ schedule: "[
+    {{ D[p, k] -> [(p)]; A[p, k, i] -> [(p)]; B[p, k, j, i] -> [(p)] }},
+    {{ D[p, k] -> [(k)]; A[p, k, i] -> [(k)]; B[p, k, j, i] -> [(k)] }},
+    {{ D[p, k] -> [(0)]; A[p, k, i] -> [(1)]; B[p, k, j, i] -> [(2)] }},
+    {{ D[p, k] -> [(0)]; A[p, k, i] -> [(i)]; B[p, k, j, i] -> [(j)] }},
+    {{ D[p, k] -> [(0)]; A[p, k, i] -> [(0)]; B[p, k, j, i] -> [(i)] }}]" }} }}"""
+
+
+def test_one_column_of_all_processors_is_called_by_one_test():
+    """As isl's has it; at N = 1 seven tests find it in loops."""
+    tree, promised = Schedule.parse(COLUMNS), Set("[N] -> { : N >= 1 }")
+    found = scan(tree, promised)
+    assert c_text(found, macros=False).endswith("} else {\n  D(0, 0);\n}")
+    assert all(deviation(tree, found, {"N": n}) is None for n in range(1, 12))
+    assert [counted(found.body, {"N": n}) for n in (1, 2)] == [1, 24]
+    for other in (scan(tree), scanned(tree, promised, None, True, False)):  # not promised; no other branches
+        assert "else" not in c_text(other, macros=False)
