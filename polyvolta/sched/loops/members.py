@@ -366,6 +366,8 @@ class BandLoops(Around):
                     if not all(s.exact for s in lane.shadows[k + 1 :]):  # what goes with such a value has one, too
                         settled |= lane.piece.pin(inner.outer, columns=self.columns[k + 2 :])
                     settled |= lane.piece.land(self.columns[k + 2 :], inner.outer, often=True)
+                    if settled and lane.piece.floors:
+                        lane.piece.promote(inner.outer)
                     if k + 1 < len(self.members) and (settled or lane.resolves(k, self.columns)):
                         lane.project(self.columns, inner.known, k + 1)
                 nest = self.moved(k, (((col, 1),), shift, 1)) if shift else self
