@@ -16,6 +16,8 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
 
+NEAR = 3  # values beyond another lane's up to which integers are asked, where floors are in rows
+
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
 
@@ -66,6 +68,8 @@ class Compared:
             if (high is not None and low is not None and high < low) or _apart(a, b, col):
                 return True
             steps = max([d for s in (a, b) for _, _, d in s.mods], default=1)
+            if any(c in self.known.columns.floors for s in (a, b) for c in s.columns()):
+                steps = max(steps, NEAR)
             key = col, self._said(a, col), self._said(b, col)
             if (key, steps) not in self._found:
                 self._found[key, steps] = _furthest(self.known, *key, steps)
