@@ -16,7 +16,7 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
 
-NEAR = 3  # values beyond another lane's up to which integers are asked, where floors are in rows
+NEAR = 8  # values beyond another lane's up to which integers are asked, where floors are in rows
 
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
