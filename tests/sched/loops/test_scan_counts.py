@@ -1031,6 +1031,14 @@ TREES = {
              options: "{ atomic[0]; atomic[1]; atomic[2] }" } }""",
         {0: 15, 2: 18, 4: 18, 9: 10, 40: 60},
     ),
+    "two statements in atomic loops, one of which is first for residues that projecting loses": (
+        """{ domain: "{ T[i, j] : 0 <= i <= 5 and -2 <= j < i; S[i, j] : 0 <= i <= 4 and 0 <= j < i }",
+             child: { schedule: "[{ S[i, j] -> [(i mod 3)]; T[i, j] -> [((j mod 4) mod 3)] },
+             { S[i, j] -> [(floor((i + j + 2)/3) - 1)]; T[i, j] -> [(-i)] },
+             { S[i, j] -> [(1 - 2j)]; T[i, j] -> [(3 - ((3 - j) mod 4))] }]",
+             options: "{ atomic[1]; atomic[2] }" } }""",
+        {0: 221},
+    ),
     "one value beside an atomic loop that few sizes have": (
         """{ domain: "[N, M] -> { S[] : (N + M) mod 4 >= 1; T[i] : -5 <= M <= 0 and 0 <= i <= 5 }", child: { schedule:
              "[{ S[] -> [(2)]; T[i] -> [(i)] }]", options: "{ atomic[0] }" } }""",
