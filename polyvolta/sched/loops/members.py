@@ -26,11 +26,11 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
-from polyvolta.sched.loops.spans.cases import by_presence, by_sizes, by_strides, by_tests, by_turns
+from polyvolta.sched.loops.spans.cases import by_calls, by_presence, by_sizes, by_strides, by_tests, by_turns
 from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.few import apart, beside_few
-from polyvolta.sched.loops.spans.turns import cut_below, runs_before, runs_first
+from polyvolta.sched.loops.spans.turns import cut_below, holds_bands, runs_before, runs_first
 from polyvolta.sched.loops.spans.unions import Place, parted
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import Path
@@ -204,6 +204,8 @@ class BandLoops(Around):
             out += guarded(stated(state.known.columns, case, self.writer.tidy), some, self.at)
         if cases:
             return guarded(conditions, out, self.at)
+        if not decided and (out := self.beside_calls(k, group, state, sure)):
+            return guarded(conditions, out, self.at)
         if not unroll:
             group = interleaved(state.known, group, k, col)
             lanes = group.lanes
@@ -266,6 +268,28 @@ class BandLoops(Around):
         if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
             return search([], lambda kn: by_tests(kn, group, k, self.columns[k]), known)
         return ()
+
+    def beside_calls(self, k: int, group: Group, state: State, sure: bool) -> tuple[Ast, ...]:
+        """An atomic loop where what needs one may run, and calls of the others elsewhere; nothing where it runs always.
+
+        Only if no band is below, of which code would be written twice.
+        """
+        lanes, known = group.lanes, state.known
+        if not self.writer.parted or len(lanes) < 2 or self.loop_type(k, lanes) != "atomic":
+            return ()
+        if self.child is not None and holds_bands(self.child):
+            return ()
+        found = self.writer.searched(None, lambda kn: by_calls(kn, group, k, self.columns), known)
+        if found is None:
+            return ()
+        there, elsewhere, alone = found
+        here = Group([lane.copy() for lane in lanes], group.cell)
+        out = self.group(k, here, state.knowing(there), sure, decided=True)
+        out = guarded(stated(known.columns, there, self.writer.tidy), out, self.at)
+        beside = state.knowing(elsewhere[0]) if len(elsewhere) == 1 else state
+        some = self.group(k, Group([lane.copy() for lane in alone], group.cell), beside, sure, decided=True)
+        conditions = any_of([stated(known.columns, case, self.writer.tidy) for case in elsewhere])
+        return *out, *guarded(conditions, some, self.at)
 
     def sized(self, k: int, lanes: list[Lane], case: System, known: Known) -> List[System]:
         """Small sizes and all others within a case, where a loop is shorter then; empty where it is not."""
@@ -366,6 +390,8 @@ class BandLoops(Around):
                     if not all(s.exact for s in lane.shadows[k + 1 :]):  # what goes with such a value has one, too
                         settled |= lane.piece.pin(inner.outer, columns=self.columns[k + 2 :])
                     settled |= lane.piece.land(self.columns[k + 2 :], inner.outer, often=True)
+                    if settled and lane.piece.floors:
+                        lane.piece.promote(inner.outer)
                     if k + 1 < len(self.members) and (settled or lane.resolves(k, self.columns)):
                         lane.project(self.columns, inner.known, k + 1)
                 nest = self.moved(k, (((col, 1),), shift, 1)) if shift else self

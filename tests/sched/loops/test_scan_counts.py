@@ -33,7 +33,7 @@ TREES = {
         """{ domain: "[M, N] -> { T[i] : N >= 0 and N <= 2*i <= N + 5 }", child: { schedule:
              "[{ T[i] -> [(floor(4*i/3))] }]", child: { schedule: "[M] -> [{ T[i] -> [(floor((2*M + i + 1)/3))] }]",
              child: { guard: "{ [a, b] : 4 <= b mod 12 <= 7 }" } } } }""",
-        {0: 1, 1: 1, 2: 1, 3: 1, 6: 26, 9: 14, 40: 1},
+        {0: 1, 1: 1, 2: 1, 3: 1, 6: 23, 9: 1, 40: 1},
     ),
     "sizes between those of two pieces, at which another statement has wider steps": (
         """{ domain: "[N] -> { S[i] : N >= 4 and 0 <= i <= 3; S[i] : N <= 0 and 0 <= i <= 3;
@@ -1022,6 +1022,44 @@ TREES = {
                       T[i, j] : M <= 0 and N <= i <= N + 2 and i mod 4 = 0 and 0 <= j <= i }", child: { schedule:
              "[M, N] -> [{ S[] -> [(1)]; T[i, j] -> [(floor(i/2))] }, { S[] -> [(2)]; T[i, j] -> [(i)] }]" } }""",
         {-2: 13, 0: 15, 1: 6, 2: 6, 3: 34, 9: 52, 40: 145},
+    ),
+    "a member that is a floor of one inside, which what is outside says": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= N }", child: { schedule: "[N] -> [{ S[i] -> [(N + floor(3i/2))] },
+             { S[i] -> [(floor((i mod 3)/2))] }, { S[i] -> [(2N + 3i)] }, { S[i] -> [(i mod 3)] }]" } }""",
+        {0: 3, 1: 5, 9: 29, 40: 123},
+    ),
+    "an atomic loop that begins where another one ends, for a floor of a size is odd": (
+        """{ domain: "[N] -> { T[i] : 0 <= i <= N and floor(N/2) mod 2 = 1; U[i] : 0 <= i <= 2 }", child: { schedule:
+             "[N] -> [{ T[i] -> [(2*floor(N/2) + i)]; U[i] -> [(i)] }]", options: "{ atomic[0] }" } }""",
+        {1: 5, 2: 9, 3: 10, 9: 5, 42: 49},
+    ),
+    "two statements in atomic loops, one of which is first at the sizes at which both have a value of the outer one": (
+        """{ domain: "[N] -> { T[i] : N mod 2 = 0 and 0 <= i <= N and i = 2*floor((N + 3i)/6) - floor(N/3);
+                               U[i] : 0 <= i <= 3 }", child: { schedule:
+             "[N] -> [{ T[i] -> [((i + 1) mod 2)]; U[i] -> [(i)] },
+             { T[i] -> [(floor((N + 2*floor(i/2))/3))]; U[i] -> [(floor((1 - 2i)/3))] },
+             { T[i] -> [(N + 2*floor(i/2))]; U[i] -> [(1 - 2i)] }]",
+             options: "{ atomic[0]; atomic[1]; atomic[2] }" } }""",
+        {0: 15, 2: 18, 4: 18, 9: 10, 40: 60},
+    ),
+    "two statements in atomic loops, one of which is first for residues that projecting loses": (
+        """{ domain: "{ T[i, j] : 0 <= i <= 5 and -2 <= j < i; S[i, j] : 0 <= i <= 4 and 0 <= j < i }",
+             child: { schedule: "[{ S[i, j] -> [(i mod 3)]; T[i, j] -> [((j mod 4) mod 3)] },
+             { S[i, j] -> [(floor((i + j + 2)/3) - 1)]; T[i, j] -> [(-i)] },
+             { S[i, j] -> [(1 - 2j)]; T[i, j] -> [(3 - ((3 - j) mod 4))] }]",
+             options: "{ atomic[1]; atomic[2] }" } }""",
+        {0: 221},
+    ),
+    "one value beside an atomic loop that few sizes have": (
+        """{ domain: "[N, M] -> { S[] : (N + M) mod 4 >= 1; T[i] : -5 <= M <= 0 and 0 <= i <= 5 }", child: { schedule:
+             "[{ S[] -> [(2)]; T[i] -> [(i)] }]", options: "{ atomic[0] }" } }""",
+        {-9: 2, -5: 16, 0: 16, 1: 3, 2: 3, 9: 3},
+    ),
+    "one value beside an atomic loop that a loop outside and a remainder have, above a mark": (
+        """{ domain: "[N, M] -> { S[k] : 0 <= k < N; T[i, j] : i >= 5 and 0 <= i, j < N and M mod 3 = 0 }",
+             child: { schedule: "[{ S[k] -> [(k)]; T[i, j] -> [(i)] }, { S[k] -> [(0)]; T[i, j] -> [(j)] }]",
+             options: "{ atomic[1] }", child: { mark: "m" } } }""",
+        {1: 3, 5: 11, 9: 104, 40: 81},
     ),
 }
 

@@ -330,3 +330,32 @@ def test_statements_between_many_sizes_take_few_steps():
         found = scan(schedule)
         assert before - left() < 190_000  # 164,000; with a linear program for each row that others may imply 214,000
     assert len(found.body) > 1
+
+
+def test_an_atomic_loop_stands_where_what_needs_it_runs():
+    got = Schedule.parse(
+        """{ domain: "[N, M] -> { S[] : N mod 4 >= 1; T[i] : -5 <= M <= 0 and 0 <= i <= 8 }", child: { schedule:
+           "[{ S[] -> [(2)]; T[i] -> [(i)] }]", options: "{ atomic[0] }", child: { mark: "m" } } }"""
+    )
+    assert lines(got, *[{"N": n, "M": m} for n in (0, 1, 7) for m in (-6, -5, 0, 1, 9)]) == [
+        "if (M >= -5 && M <= 0) {",
+        "  for (int c0 = 0; c0 < 9; c0 += 1) {",
+        "    // m",
+        "    if (c0 == 2 && modd(N, 4) >= 1)",
+        "      S();",
+        "    T(c0);",
+        "  }",
+        "} else if (modd(N, 4) >= 1) {",
+        "  // m",
+        "  S();",
+        "}",
+    ]
+
+
+def test_an_atomic_loop_is_one_where_others_have_two_places_without_it():
+    band = ["S[] -> [(2)]; U[] -> [(4)]; T[i] -> [(i)]"]
+    got = lines(
+        tree("[M] -> { S[]; U[]; T[i] : M <= 0 and 0 <= i <= 8 }", band, options="{ atomic[0] }"), {"M": 0}, {"M": 1}
+    )
+    assert sum("for (" in line for line in got) == 1
+    assert sum("S()" in line for line in got) == 1

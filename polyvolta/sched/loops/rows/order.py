@@ -16,6 +16,9 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
 
+NEAR = 8  # values beyond another lane's up to which integers are asked, where floors are in rows
+PAIRS = 32  # of pieces of which they are asked, each with some steps
+
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
 
@@ -27,7 +30,19 @@ class Compared:
     columns : of the members, 0 for those at which all have one value.
     """
 
-    __slots__ = ("_decided", "_found", "_kept_apart", "_kinds", "_rows", "_shadows", "columns", "first", "k", "known")
+    __slots__ = (
+        "_asked",
+        "_decided",
+        "_found",
+        "_kept_apart",
+        "_kinds",
+        "_rows",
+        "_shadows",
+        "columns",
+        "first",
+        "k",
+        "known",
+    )
 
     def __init__(self, known: Known, k: int, columns: Sequence[int], first: First | None) -> None:
         self.known, self.k, self.columns, self.first = known, k, columns, first
@@ -37,6 +52,7 @@ class Compared:
         self._shadows: dict[tuple, int] = {}  # numbers of what all shadows of a lane say
         self._kinds: dict[int, int] = {}  # by identity of lanes, which whoever compares keeps
         self._decided: dict[tuple[int, int, int], bool | None] = {}
+        self._asked = 0  # how many pairs of pieces
 
     def precedes(self, p: Lane, q: Lane) -> bool:
         """Whether no instance of p comes after one of q."""
@@ -47,12 +63,13 @@ class Compared:
         return (self.first is not None and self.first(p, q)) if found is None else found
 
     def _kind(self, lane: Lane) -> int:
-        """A number that lanes share whose shadows from member k on say the same, row for row."""
+        """A number that lanes share whose shadows from member k on say the same, row for row, and all that there is."""
         found = self._kinds.get(id(lane))
         if found is None:
             each = lane.shadows[self.k :]
             said = tuple([(tuple(s.ineqs.items()), tuple(s.eqs), tuple(s.mods)) for s in each])
-            found = self._kinds[id(lane)] = self._shadows.setdefault(said, len(self._shadows))
+            own = 0 if all(s.exact for s in each) else id(lane)  # whose piece says more than its shadows
+            found = self._kinds[id(lane)] = self._shadows.setdefault((own, said), len(self._shadows))
         return found
 
     def _by_values(self, p: Lane, q: Lane) -> bool | None:
@@ -66,11 +83,13 @@ class Compared:
             if (high is not None and low is not None and high < low) or _apart(a, b, col):
                 return True
             steps = max([d for s in (a, b) for _, _, d in s.mods], default=1)
+            if any(c in self.known.columns.floors for s in (a, b) for c in s.columns()):
+                steps = max(steps, NEAR)
             key = col, self._said(a, col), self._said(b, col)
             if (key, steps) not in self._found:
                 self._found[key, steps] = _furthest(self.known, *key, steps)
             most = self._found[key, steps]
-            if most is not None and 1 <= most < steps and self._never(key, a, b):
+            if most is not None and 1 <= most < steps and (self._never(key, a, b) or self._never_of_pieces(at, p, q)):
                 most = 0
             if most is None or most < 0:  # at no place outside do both run, or p always before
                 return True
@@ -86,6 +105,17 @@ class Compared:
         if whole not in self._kept_apart:
             self._kept_apart[whole] = _never(self.known, key[0], a, b)
         return self._kept_apart[whole]
+
+    def _never_of_pieces(self, at: int, p: Lane, q: Lane) -> bool:
+        """`_never` of all that two pieces say, where projecting has lost some of it."""
+        exact = p.shadows[at].exact and q.shadows[at].exact
+        if exact or self._asked == PAIRS or p.piece.locals() & q.piece.locals():
+            return False
+        self._asked += 1
+        other = q.piece.system.copy()
+        for col in filter(None, self.columns[at + 1 :]):
+            other.replace(col, ((self.known.columns.twin(col), 1),), 0)
+        return _never(self.known, self.columns[at], p.piece.system, other)
 
     def _said(self, s: System, col: int) -> tuple[tuple[Key, int], ...]:
         """The rows of a shadow that are not known, of parallel ones the strongest; a column's one value is put in.

@@ -34,7 +34,7 @@ from polyvolta.sched.loops.rows.linear import (
     solve,
     without,
 )
-from polyvolta.sched.loops.rows.steps import equalities, grids, landed, pinned, zeros
+from polyvolta.sched.loops.rows.steps import equalities, grids, landed, pinned, told, zeros
 from polyvolta.sets import Aff
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine.simplex import Tableau
@@ -237,6 +237,8 @@ class Piece:
             some = (f for f, v in self.floors.items() if f not in seen and not outer(v[0]) and outer(f[1]))
             f = next(some, None)
             if f is None:
+                if self._put_outer(outer):
+                    continue
                 return found
             seen.add(f)  # its column may be none outside yet
             there = self.outer_floor(*f)
@@ -245,6 +247,15 @@ class Piece:
             self.settle()
             found = True
         return found
+
+    def _put_outer(self, outer: Callable[[Key], bool]) -> bool:
+        """Put in what is outside for columns in floors (`told`), which keep their equalities; whether there was one."""
+        rows = list(told(self.system, self.floors, outer))
+        for col, image, shift in rows:
+            self.replace(col, image, shift)
+            self.system.eq(plus(1, ((col, 1),), -1, image), -shift)
+        self.settle()
+        return bool(rows)
 
     def outer_floor(self, den: int, key: Key, const: int) -> Value:
         """The value of floor((key . x + const)/den), of outer columns: c0/16 + floor(t/16) of c0 in steps of 16."""

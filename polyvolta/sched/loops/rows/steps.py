@@ -23,6 +23,7 @@ from polyvolta.sched.loops.rows.linear import (
     coefficient,
     dense,
     least_of,
+    local,
     negated,
     new_column,
     plus,
@@ -225,6 +226,28 @@ def pinned(
         for col in sorted(below & above):
             with suppress(BudgetExceeded):
                 yield from pinned(bounded(WORTH, system.without, inside - {col}), outer)
+
+
+def told(
+    system: System, floors: Mapping[tuple[int, Key, int], tuple[Key, int, int]], outer: Callable[[Key], bool]
+) -> Iterator[tuple[int, Key, int]]:
+    """Columns of loops that are equal to what is outside, (col, key, const), by which arguments of floors are so, too.
+
+    Of c3 = 3*f - N the floor of (c3 - 2*N)/9 is that of (f - N)/3, which is known outside: a loop over c4, where the
+    floor's value is (c3 - 2*N - 3*c4)/9, has one value. Only floors whose values are not outside yet are looked at.
+    """
+    rows: dict[int, tuple[Key, int]] = {}
+    for key, const in system.eqs if floors else ():
+        inner = [(c, v) for c, v in key if not outer(((c, v),))]
+        if len(inner) == 1 and abs(inner[0][1]) == 1 and not local(key):
+            ((col, v),) = inner
+            rows[col] = plus(-v, without(key, col), 0, ()), -v * const
+    found: set[int] = set()
+    for (_, key, _), (value, _, _) in floors.items() if rows else ():
+        inside = {c for c, v in key if not outer(((c, v),))}
+        if inside <= rows.keys() and not outer(value):
+            found |= inside
+    yield from ((col, *rows[col]) for col in sorted(found))
 
 
 def whole(system: System) -> bool:

@@ -11,6 +11,8 @@
     S[i] -> [8i], T[i] -> [i] for n < 3            where n is 3 or more a loop of S in steps of 8; else one of both
     S[i] -> [i mod 4] at the tile 5, T[i] -> [i mod 4]     if (c0 == 5) a loop of both, written out; else one of T: no
     unrolled inside, of all tiles c0                       test of c0 at each iteration
+    S[] -> [2], T[i] -> [i] for m < 1 and i < 9,   where m < 1 an atomic loop of both; else S, without a loop
+    where the member is atomic
 
 A loop is as long and as fine as all that share it need, at each place outside. Where a remainder keeps some of them
 out, or all values but one of a loop outside do, the others may have a stride that these lack, or one value, which needs
@@ -26,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations, product
 
-from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.conditions import beyond, implied
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.columns import Row
@@ -208,6 +210,34 @@ def _apart(known: Known, each: Iterable[Iterable[Row]], most: int) -> list[Syste
     cases = cells(known, [System(), *found.values()], most) if len(found) > 1 else None
     cases = [case for case in cases or () if not known.surely_excludes(case)]
     return [beyond(known, case) for case in cases] if len(cases) > 1 else []
+
+
+def by_calls(
+    known: Known, group: Group, k: int, columns: Sequence[int]
+) -> tuple[System, list[System], list[Lane]] | None:
+    """What is outside where lanes of several values may have any, disjoint cases elsewhere, and the lanes that may run
+    there, all at one place; None where others have no one place, or it takes more than a few tests to tell.
+
+    Of S[] -> [2] and T[i] -> [i] for 0 <= i <= 8 and m <= 0 no loop runs to find S where m is 1 or more, and none of
+    its iterations asks for m. An atomic loop stays the only one, and all that share it do so there: elsewhere no lane
+    that needs it has values, and the others have a call each. Cost: a few tests in the place of one in each iteration.
+    """
+    loops = [(j, col) for j, col in enumerate(columns) if j >= k and col]
+    alone = [lane for lane in group.lanes if all(valued(lane.shadows[j], col) for j, col in loops)]
+    several = [lane for lane in group.lanes if lane not in alone]
+    if not alone or not several or not all(_one([grid(known, one.shadows[j], c) for one in alone]) for j, c in loops):
+        return None
+    each = [beyond(known, lane.around(k, columns[k], known)) for lane in several]
+    there = each[0] if len(each) == 1 else implied(known, each)
+    if there.everywhere or len(there.eqs) + len(there.ineqs) + len(there.mods) > TESTS:
+        return None
+    elsewhere = difference(known, System(), list(known.columns.without_mods(there).every_ge()))
+    found: list[System] = []
+    for case in elsewhere:
+        beside = known.given(case)
+        if not all(beside.surely_excludes(lane.piece.system) for lane in alone):
+            found.append(beyond(known, case))
+    return (there, found, alone) if found else None
 
 
 def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int], first: First) -> list[System]:
