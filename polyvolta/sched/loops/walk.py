@@ -36,6 +36,7 @@ from polyvolta.sched.loops.instances import (
     parameters,
     rows,
     systems,
+    together,
     told_apart,
 )
 from polyvolta.sched.loops.members import BandLoops
@@ -43,6 +44,7 @@ from polyvolta.sched.loops.names import extents, mapped_names
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane, one_by_one
+from polyvolta.sched.loops.rows.lengths import several
 from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
@@ -306,6 +308,9 @@ class Scanner(Writer):
         that integers leave: no loop runs, nor test is made, between.
         """
         equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
+        if self.parted and len(state.pieces) > 1:
+            depth = lambda p: several(state.known, equated(p).shadows, loops)  # noqa: E731
+            state = state.with_pieces(together(state.known, state.pieces, depth))
         whole = [equated(piece) for piece in state.pieces]
         each = [[lane] for lane in whole]
 

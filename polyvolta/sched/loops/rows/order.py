@@ -14,7 +14,7 @@ from math import gcd, inf
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated, new_column, plus, without
 
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
@@ -47,10 +47,11 @@ class Compared:
         return (self.first is not None and self.first(p, q)) if found is None else found
 
     def _kind(self, lane: Lane) -> int:
-        """A number that lanes share whose shadows from member k on say the same, row for row."""
+        """A number that lanes share whose shadows from member k on say the same, row for row, and what these have lost."""
         found = self._kinds.get(id(lane))
         if found is None:
             each = lane.shadows[self.k :]
+            each = each if all(s.exact for s in each) else [*each, lane.piece.system]
             said = tuple([(tuple(s.ineqs.items()), tuple(s.eqs), tuple(s.mods)) for s in each])
             found = self._kinds[id(lane)] = self._shadows.setdefault(said, len(self._shadows))
         return found
@@ -72,6 +73,8 @@ class Compared:
             most = self._found[key, steps]
             if most is not None and 1 <= most < steps and self._never(key, a, b):
                 most = 0
+            if most is not None and most >= 1 and self._never_within(p, q, at):
+                most = 0
             if most is None or most < 0:  # at no place outside do both run, or p always before
                 return True
             if most >= 1:
@@ -86,6 +89,27 @@ class Compared:
         if whole not in self._kept_apart:
             self._kept_apart[whole] = _never(self.known, key[0], a, b)
         return self._kept_apart[whole]
+
+    def _never_within(self, p: Lane, q: Lane, at: int) -> bool:
+        """Whether integers of two pieces say that no value of member `at` in p is beyond one in q, where all from k to
+        there are equal, as far as some steps say; asked where projecting has lost some of them.
+
+        T[i, j] -> [-i, 3 - j mod 4] for -2 <= j < i and S[i, j] -> [i + j, 1 - 2*j] for 0 <= j have 0 alone in common,
+        where i is, and there T has j = -2 or -1: it has 1 alone if j mod 4 is known outside to be no 3.
+        """
+        if p.shift or q.shift or (p.shadows[at].exact and q.shadows[at].exact):
+            return False
+        columns, col = self.known.columns, self.columns[at]
+        inside = [c for c in self.columns[at:] if c]
+        both = q.piece.system.copy()
+        for c in both.columns():
+            if c in inside or c >= LOCAL:  # parts of one piece have the same
+                both.replace(c, ((new_column() if c >= LOCAL else columns.twin(c), 1),), 0)
+        both.add(p.piece.system).ge(((col, 1), (columns.twin(col), -1)), -1)
+        names = {str(columns.affs[c]) for c in inside}
+        if any(columns.affs[c].names() & names for c in both.columns() if c in columns.floors):
+            return False
+        return self.known.surely_excludes(both)
 
     def _said(self, s: System, col: int) -> tuple[tuple[Key, int], ...]:
         """The rows of a shadow that are not known, of parallel ones the strongest; a column's one value is put in.
