@@ -168,7 +168,7 @@ def _outer(system: System) -> System:
     return out
 
 
-def together(known: Known, pieces: Sequence[Piece], loops: Callable[[Piece], int]) -> list[Piece]:
+def together(known: Known, pieces: Sequence[Piece], joins: Callable[[Piece, Piece, Piece], bool]) -> list[Piece]:
     """Fewer pieces with the same instances: two of a statement are one where both are all of one conjunction here.
 
     Of 1 <= i <= 2, and 3 <= i <= 4 for N >= 2, it is 1 <= i <= 4 once N is known to be 3 or more: of a domain's pieces
@@ -176,19 +176,18 @@ def together(known: Known, pieces: Sequence[Piece], loops: Callable[[Piece], int
     those of i mod 4, two would be tested at each of these.
 
     Only pieces that opposite rows tell apart are looked at. One of the two has the iterators of the other one, but for
-    numbers, and no floors besides: what is said of both is said of columns of the same instances. Of what would have
-    more loops than either has there stay two: i = 6 beside 1 <= i <= 5 is a test at one value of i mod 5.
+    numbers, and no floors besides: what is said of both is said of columns of the same instances.
 
     Parameters
     ----------
-    loops : how many members of a band have a loop of a piece.
+    joins : whether two are worth to be one, the third.
     """
     out: list[Piece] = []
     for one in pieces:
         new, k = one, 0
         while k < len(out):
             both = _of_both(known, out[k], new) or _of_both(known, new, out[k])
-            if both is None or loops(both) > max(loops(out[k]), loops(new)):
+            if both is None or not joins(out[k], new, both):
                 k += 1
             else:
                 del out[k]

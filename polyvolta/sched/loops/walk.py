@@ -44,11 +44,10 @@ from polyvolta.sched.loops.names import extents, mapped_names
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane, one_by_one
-from polyvolta.sched.loops.rows.lengths import several
 from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
-from polyvolta.sched.loops.spans.turns import meet
+from polyvolta.sched.loops.spans.turns import as_one, meet
 from polyvolta.sched.loops.spans.windows import in_windows
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
@@ -309,8 +308,8 @@ class Scanner(Writer):
         """
         equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
         if self.parted and len(state.pieces) > 1:
-            depth = lambda p: several(state.known, equated(p).shadows, loops)  # noqa: E731
-            state = state.with_pieces(together(state.known, state.pieces, depth))
+            joins = lambda *some: as_one(state.known, [equated(p) for p in some], loops)  # noqa: E731
+            state = state.with_pieces(together(state.known, state.pieces, joins))
         whole = [equated(piece) for piece in state.pieces]
         each = [[lane] for lane in whole]
 
