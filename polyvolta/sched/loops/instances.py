@@ -175,8 +175,9 @@ def together(known: Known, pieces: Sequence[Piece], joins: Callable[[Piece, Piec
     that are cut by sizes a filter, a guard or a context may leave such. In a loop whose values have another order, as
     those of i mod 4, two would be tested at each of these.
 
-    Only pieces that opposite rows tell apart are looked at. One of the two has the iterators of the other one, but for
-    numbers, and no floors besides: what is said of both is said of columns of the same instances.
+    Only pieces that opposite rows of iterators tell apart are looked at: those of what is outside are cases, in which
+    more may be known. One of the two has the iterators of the other one, but for numbers, and no floors besides: what
+    is said of both is said of columns of the same instances.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ def _of_both(known: Known, one: Piece, other: Piece) -> Piece | None:
     if b is None or b.empty or not (a.exact and b.exact) or sorted(a.mods) != sorted(b.mods):
         return None
     rows = dict(b.every_ge())
-    if not any(rows.get(negated(key)) == -const - 1 for key, const in a.every_ge()):
+    if not any(local(key) and rows.get(negated(key)) == -const - 1 for key, const in a.every_ge()):
         return None
     around = hull(known, a, b)
     for rest in difference(known, around, telling(known, around, a)):

@@ -3,7 +3,7 @@
 A lane *precedes* another when no instance of it comes after one of the other: at the present member, at values that
 both have, or at a later member where all before are equal. Those that end at equal values of all members may run
 either way if the node below says so. Whatever one lane says of what is outside that the other excludes, both precede
-each other: they never run at one place.
+each other: they never run at one place. Rows of shadows say it, and integers where projecting has lost some of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from math import gcd, inf
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated, new_column, plus, without
+from polyvolta.sets.budgets import left
+
+WORTH, PART = 500, 0.05  # steps that a question of integers may take, and which part of those left
 
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
@@ -47,7 +50,7 @@ class Compared:
         return (self.first is not None and self.first(p, q)) if found is None else found
 
     def _kind(self, lane: Lane) -> int:
-        """A number that lanes share whose shadows from member k on say the same, row for row, and what these have lost."""
+        """A number that lanes share whose shadows from member k on say the same; inexact ones, whose pieces do, too."""
         found = self._kinds.get(id(lane))
         if found is None:
             each = lane.shadows[self.k :]
@@ -92,7 +95,7 @@ class Compared:
 
     def _never_within(self, p: Lane, q: Lane, at: int) -> bool:
         """Whether integers of two pieces say that no value of member `at` in p is beyond one in q, where all from k to
-        there are equal, as far as some steps say; asked where projecting has lost some of them.
+        there are equal, as far as a few of the steps left say; asked where projecting has lost some of them.
 
         T[i, j] -> [-i, 3 - j mod 4] for -2 <= j < i and S[i, j] -> [i + j, 1 - 2*j] for 0 <= j have 0 alone in common,
         where i is, and there T has j = -2 or -1: it has 1 alone if j mod 4 is known outside to be no 3.
@@ -109,7 +112,7 @@ class Compared:
         names = {str(columns.affs[c]) for c in inside}
         if any(columns.affs[c].names() & names for c in both.columns() if c in columns.floors):
             return False
-        return self.known.surely_excludes(both)
+        return self.known.surely_excludes(both, int(min(WORTH, PART * left())))
 
     def _said(self, s: System, col: int) -> tuple[tuple[Key, int], ...]:
         """The rows of a shadow that are not known, of parallel ones the strongest; a column's one value is put in.

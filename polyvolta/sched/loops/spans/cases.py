@@ -144,8 +144,8 @@ def _without_loops(
 ) -> list[System] | None:
     """Of sizes that are few anyway those at which what is left has one value in each loop, and all others; else None.
 
-    Of S[] -> [0] and U[i, j] -> [i, j] for 0 <= i, j < n, where n is 5 at most, it is S alone where n is 0 or less: no
-    loop over c0 = 0 finds there that U has none.
+    Of S[] -> [0] and U[i, j] -> [floor(i/4), j] for 0 <= j < i < n, behind a loop of T[i] -> [i] for i < n - 4 that
+    leaves n <= 5, it is S alone where n is 1 or less: no loop over c0 = 0 finds there that U has none.
     """
     loops = [(j, c) for j, c in enumerate(columns) if j >= k and c]
     for key, const in dict.fromkeys(row for s in each for row in s.ineqs.items()):

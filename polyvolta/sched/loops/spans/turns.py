@@ -1,4 +1,4 @@
-"""Whose turn it is first where all members of a band are equal: what the nodes below say of two statements."""
+"""Whose turn it is first where all members of a band are equal, as nodes below say, and which parts need no turns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from math import inf
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
 from polyvolta.sched.loops.rows.lengths import several
+from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
 from polyvolta.sched.loops.rows.order import Compared, ends
 from polyvolta.sched.loops.rows.pieces import Piece, Value, total
 from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Member, Node, SetNode
@@ -183,7 +183,7 @@ def as_one(known: Known, lanes: Sequence[Lane], columns: Sequence[int]) -> bool:
     if any(lane.empty for lane in lanes):
         return False
     a, b, both = [several(known, lane.shadows, columns) for lane in lanes]
-    if both <= min(a, b) or both > max(a, b) or not _in_turn(known, *lanes[:2], columns):
+    if both <= min(a, b) or both > max(a, b) or not _in_turn(known, lanes[0], lanes[1], columns):
         return both <= max(a, b)
     k, col = next((k, col) for k, col in enumerate(columns) if col)
     there = known.given(lanes[2].around(k, col, known))
