@@ -36,6 +36,7 @@ from polyvolta.sched.loops.instances import (
     parameters,
     rows,
     systems,
+    together,
     told_apart,
 )
 from polyvolta.sched.loops.members import BandLoops
@@ -46,7 +47,7 @@ from polyvolta.sched.loops.rows.lanes import Lane, one_by_one
 from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
-from polyvolta.sched.loops.spans.turns import meet
+from polyvolta.sched.loops.spans.turns import as_one, meet
 from polyvolta.sched.loops.spans.windows import in_windows
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
@@ -299,13 +300,16 @@ class Scanner(Writer):
         """The pieces with the members of a band equated to their columns, and their shadows.
 
         What is not exact is in parts at single values, unless parts meet in an atomic loop: there they would be told
-        apart by tests at every value. Several pieces are told apart anyway: all are in parts where these take turns,
-        if half of these or more are of what is not exact, and nothing but numbers says where: each would test sizes,
-        too.
+        apart by tests at every value. Several pieces are told apart anyway, if they are not one here (`together`): all
+        are in parts where these take turns, if half of these or more are of what is not exact, and nothing but numbers
+        says where: each would test sizes, too.
         What stays whole is in windows of remainders, if there are any (`windows`). What then is not exact gets strides
         that integers leave: no loop runs, nor test is made, between.
         """
         equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
+        if self.parted and len(state.pieces) > 1:
+            joins = lambda *some: as_one(state.known, [equated(p) for p in some], loops)  # noqa: E731
+            state = state.with_pieces([*self.searched(state.pieces, together, state.known, state.pieces, joins)])
         whole = [equated(piece) for piece in state.pieces]
         each = [[lane] for lane in whole]
 

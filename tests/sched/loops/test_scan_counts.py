@@ -22,6 +22,44 @@ def staggered(number, names):
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "pieces that are one at the sizes that a filter leaves, in an order in which both have turns": (
+        """{ domain: "[N] -> { S[i] : 1 <= i <= 2; S[i] : N >= 2 and 1 <= i <= 4; S[i] : N <= 0 and 1 <= i <= 4 }",
+             child: { set: [ { filter: "[N] -> { S[i] : 0 <= N <= 2 }" },
+             { filter: "[N] -> { S[i] : N >= 3; S[i] : N <= -1 }", child: { schedule:
+             "[{ S[i] -> [(i mod 4)] }, { S[i] -> [(i)] }]", options: "{ atomic[1] }" } } ] } }""",
+        {-3: 6, 0: 11, 1: 6, 2: 10, 3: 7, 9: 7},
+    ),
+    "the same of squares beside one another, and of a guard": (
+        """{ domain: "[N, M] -> { S[i, j] : 0 <= i, j < N; S[i, j] : M >= 2 and 0 <= i < N and N <= j < 2N }", child: {
+             guard: "[M] -> { [] : M >= 3 }", child: { schedule: "[{ S[i, j] -> [(i mod 4)] },
+             { S[i, j] -> [(j mod 3)] }, { S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]" } } }""",
+        {2: 1, 3: 62, 9: 250, 20: 954},
+    ),
+    "an instance beside a range, which is tested at one remainder": (
+        """{ domain: "[N] -> { S[i] : 1 <= i <= 5; S[i] : i = 6 and N >= 2 }", child: { guard: "[N] -> { [] : N >= 3 }",
+             child: { schedule: "[{ S[i] -> [(i mod 5)] }, { S[i] -> [(i)] }]" } } }""",
+        {2: 1, 3: 12, 9: 12},
+    ),
+    "the end of a range at a few sizes, which is no test of these": (
+        """{ domain: "[M] -> { T[i] : i >= -1 and 2i <= M + 1 }", child: { set: [ { filter: "[M] -> { T[i] : i <= M - 2;
+             T[i] : i >= M; T[i] : M >= -4 }", child: { schedule: "[{ T[i] -> [(i)] }]" } },
+             { filter: "[M] -> { T[i] : i = M - 1 and M <= -5 }" } ] } }""",
+        {-2: 2, 0: 3, 2: 4, 9: 8, 40: 23},
+    ),
+    "statements that meet at one value, where integers say whose turn is first": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i <= N and 0 <= j < i; T[i, j] : 0 <= i <= N and -2 <= j < i }", child: {
+             schedule: "[{ S[i, j] -> [(i mod 3)]; T[i, j] -> [(j mod 4)] }]", child: { schedule:
+             "[{ S[i, j] -> [(floor((1 - 2j)/3))]; T[i, j] -> [(floor(((3 - j) mod 4)/3))] },
+               { S[i, j] -> [(floor((i + j + 2)/3) - 1)]; T[i, j] -> [(-i)] },
+               { S[i, j] -> [(1 - 2j)]; T[i, j] -> [((3 - j) mod 4)] }]" } } }""",
+        {1: 69, 2: 106, 3: 141, 9: 507, 20: 1708},
+    ),
+    "sizes at which the loops of others leave one instance": (
+        """{ domain: "[N] -> { S[]; T[i] : 1 <= i <= N - 7 and i mod 3 = 1; U[i, j] : 0 <= i < N and 0 <= j < i }",
+             child: { schedule: "[N] -> [{ S[] -> [(0)]; T[i] -> [(i)]; U[i, j] -> [(floor(i/5))] },
+             { S[] -> [(N + 1)]; T[i] -> [(i)]; U[i, j] -> [(j mod 3)] }]" } }""",
+        {0: 1, 1: 1, 2: 12, 3: 20, 9: 111, 20: 362},
+    ),
     "a number beside a range, each at some sizes, and a place in loops inside": (
         """{ domain: "[N, M] -> { S[] : M <= 5; S[] : N mod 2 = 1; T[i, j] : 0 <= i < M and 0 <= j <= 1 }",
              child: { schedule: "[N, M] -> [{ S[] -> [(0)]; T[i, j] -> [(floor((i + 1)/12))] },

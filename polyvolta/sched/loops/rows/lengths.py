@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import inf
 
-from polyvolta.sched.loops.rows.bounds import Bounds, Side
+from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, single
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import FLOOR, Key, System, coefficient
+
+
+def several(known: Known, shadows: Sequence[System], columns: Sequence[int]) -> int:
+    """How many of some columns may have several values by their shadows, and so have a loop; 0 is none."""
+    each = [(s, col, bounds(known, [s], col)) for s, col in zip(shadows, columns, strict=True) if col]
+    return sum(b is not None and single(known, b, [s], col) is None for s, col, b in each)
 
 
 def longest(known: Known, b: Bounds, col: int) -> tuple[Side, int] | None:

@@ -3,7 +3,7 @@
 A lane *precedes* another when no instance of it comes after one of the other: at the present member, at values that
 both have, or at a later member where all before are equal. Those that end at equal values of all members may run
 either way if the node below says so. Whatever one lane says of what is outside that the other excludes, both precede
-each other: they never run at one place.
+each other: they never run at one place. Rows of shadows say it, and integers where projecting has lost some of them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from math import gcd, inf
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated, new_column, plus, without
+from polyvolta.sets.budgets import left
 
 NEAR = 8  # values beyond another lane's up to which integers are asked, where floors are in rows
-PAIRS = 32  # of pieces of which they are asked, each with some steps
+WORTH, PART = 500, 0.05  # steps that a question of integers may take, and which part of those left
 
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
@@ -30,19 +31,7 @@ class Compared:
     columns : of the members, 0 for those at which all have one value.
     """
 
-    __slots__ = (
-        "_asked",
-        "_decided",
-        "_found",
-        "_kept_apart",
-        "_kinds",
-        "_rows",
-        "_shadows",
-        "columns",
-        "first",
-        "k",
-        "known",
-    )
+    __slots__ = ("_decided", "_found", "_kept_apart", "_kinds", "_rows", "_shadows", "columns", "first", "k", "known")
 
     def __init__(self, known: Known, k: int, columns: Sequence[int], first: First | None) -> None:
         self.known, self.k, self.columns, self.first = known, k, columns, first
@@ -52,7 +41,6 @@ class Compared:
         self._shadows: dict[tuple, int] = {}  # numbers of what all shadows of a lane say
         self._kinds: dict[int, int] = {}  # by identity of lanes, which whoever compares keeps
         self._decided: dict[tuple[int, int, int], bool | None] = {}
-        self._asked = 0  # how many pairs of pieces
 
     def precedes(self, p: Lane, q: Lane) -> bool:
         """Whether no instance of p comes after one of q."""
@@ -63,13 +51,13 @@ class Compared:
         return (self.first is not None and self.first(p, q)) if found is None else found
 
     def _kind(self, lane: Lane) -> int:
-        """A number that lanes share whose shadows from member k on say the same, row for row, and all that there is."""
+        """A number that lanes share whose shadows from member k on say the same; inexact ones, whose pieces do, too."""
         found = self._kinds.get(id(lane))
         if found is None:
             each = lane.shadows[self.k :]
+            each = each if all(s.exact for s in each) else [*each, lane.piece.system]
             said = tuple([(tuple(s.ineqs.items()), tuple(s.eqs), tuple(s.mods)) for s in each])
-            own = 0 if all(s.exact for s in each) else id(lane)  # whose piece says more than its shadows
-            found = self._kinds[id(lane)] = self._shadows.setdefault((own, said), len(self._shadows))
+            found = self._kinds[id(lane)] = self._shadows.setdefault(said, len(self._shadows))
         return found
 
     def _by_values(self, p: Lane, q: Lane) -> bool | None:
@@ -89,7 +77,9 @@ class Compared:
             if (key, steps) not in self._found:
                 self._found[key, steps] = _furthest(self.known, *key, steps)
             most = self._found[key, steps]
-            if most is not None and 1 <= most < steps and (self._never(key, a, b) or self._never_of_pieces(at, p, q)):
+            if most is not None and 1 <= most < steps and self._never(key, a, b):
+                most = 0
+            if most is not None and most >= 1 and self._never_within(p, q, at):
                 most = 0
             if most is None or most < 0:  # at no place outside do both run, or p always before
                 return True
@@ -106,16 +96,26 @@ class Compared:
             self._kept_apart[whole] = _never(self.known, key[0], a, b)
         return self._kept_apart[whole]
 
-    def _never_of_pieces(self, at: int, p: Lane, q: Lane) -> bool:
-        """`_never` of all that two pieces say, where projecting has lost some of it."""
-        exact = p.shadows[at].exact and q.shadows[at].exact
-        if exact or self._asked == PAIRS or p.piece.locals() & q.piece.locals():
+    def _never_within(self, p: Lane, q: Lane, at: int) -> bool:
+        """Whether integers of two pieces say that no value of member `at` in p is beyond one in q, where all from k to
+        there are equal, as far as a few of the steps left say; asked where projecting has lost some of them.
+
+        T[i, j] -> [-i, 3 - j mod 4] for -2 <= j < i and S[i, j] -> [i + j, 1 - 2*j] for 0 <= j have 0 alone in common,
+        where i is, and there T has j = -2 or -1: it has 1 alone if j mod 4 is known outside to be no 3.
+        """
+        if p.shift or q.shift or (p.shadows[at].exact and q.shadows[at].exact):
             return False
-        self._asked += 1
-        other = q.piece.system.copy()
-        for col in filter(None, self.columns[at + 1 :]):
-            other.replace(col, ((self.known.columns.twin(col), 1),), 0)
-        return _never(self.known, self.columns[at], p.piece.system, other)
+        columns, col = self.known.columns, self.columns[at]
+        inside = [c for c in self.columns[at:] if c]
+        both = q.piece.system.copy()
+        for c in both.columns():
+            if c in inside or c >= LOCAL:  # parts of one piece have the same
+                both.replace(c, ((new_column() if c >= LOCAL else columns.twin(c), 1),), 0)
+        both.add(p.piece.system).ge(((col, 1), (columns.twin(col), -1)), -1)
+        names = {str(columns.affs[c]) for c in inside}
+        if any(columns.affs[c].names() & names for c in both.columns() if c in columns.floors):
+            return False
+        return self.known.surely_excludes(both, int(min(WORTH, PART * left())))
 
     def _said(self, s: System, col: int) -> tuple[tuple[Key, int], ...]:
         """The rows of a shadow that are not known, of parallel ones the strongest; a column's one value is put in.

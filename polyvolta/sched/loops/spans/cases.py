@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations, product
+from math import inf
 
 from polyvolta.sched.loops.conditions import beyond, implied
 from polyvolta.sched.loops.hoisting.needs import seldom
@@ -135,7 +136,32 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
             left, than = [lane.restrict(others, k).flatter(k, columns, there) for lane in left], left
         if one or any(_wider(known, left, than, j, c) for j, c in inner):
             return [few, others]
-    return None if already else _between_sizes(known, lanes, each, k, columns)
+    if already or all(small):
+        return _without_loops(known, lanes, each, k, columns)
+    return _between_sizes(known, lanes, each, k, columns)
+
+
+def _without_loops(
+    known: Known, lanes: Sequence[Lane], each: Sequence[System], k: int, columns: Sequence[int]
+) -> list[System] | None:
+    """Of sizes that are few anyway those at which what is left has one value in each loop, and all others; else None.
+
+    Of S[] -> [0] and U[i, j] -> [floor(i/4), j] for 0 <= j < i < n, behind a loop of T[i] -> [i] for i < n - 4 that
+    leaves n <= 5, it is S alone where n is 1 or less: no loop over c0 = 0 finds there that U has none.
+    """
+    loops = [(j, c) for j, c in enumerate(columns) if j >= k and c]
+    for key, const in dict.fromkeys(row for s in each for row in s.ineqs.items()):
+        if not known.columns.of_sizes(key) or known.implies(key, const):
+            continue
+        left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
+        if len(left) in (0, len(lanes)) or not all(valued(lane.shadows[j], c) for lane in left for j, c in loops):
+            continue
+        if all(known.greatest([*s.every_ge()], key) != inf for s in each):
+            some, others = System(), System()
+            some.ge(key, const)
+            others.ge(negated(key), -const - 1)
+            return [some, others]
+    return None
 
 
 def _between_sizes(

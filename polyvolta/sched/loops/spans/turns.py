@@ -1,4 +1,4 @@
-"""Whose turn it is first where all members of a band are equal: what the nodes below say of two statements."""
+"""Whose turn it is first where all members of a band are equal, as nodes below say, and which parts need no turns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from math import inf
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.lengths import several
 from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
-from polyvolta.sched.loops.rows.order import ends
+from polyvolta.sched.loops.rows.order import Compared, ends
 from polyvolta.sched.loops.rows.pieces import Piece, Value, total
 from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Member, Node, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
@@ -169,6 +170,33 @@ def meet(
         return False
 
     return any(together(a, b) for a, b in combinations(lanes, 2))
+
+
+def as_one(known: Known, lanes: Sequence[Lane], columns: Sequence[int]) -> bool:
+    """Whether two lanes, whose instances are those of a third one, are worth to be that: it has no more loops than
+    either, or than one of them and the other one would be tested, in a loop that both have or for sizes.
+
+    i = 6 beside 1 <= i <= 5 is one test at one value of i mod 5, where both were a loop at each value; 3 <= i <= 9
+    beside 1 <= i <= 2 is a loop at each already. At the end of others' loop an instance has no test, but for i = n - 1
+    if that is 7 at most and the others run to n.
+    """
+    if any(lane.empty for lane in lanes):
+        return False
+    a, b, both = [several(known, lane.shadows, columns) for lane in lanes]
+    if both <= min(a, b) or both > max(a, b) or not _in_turn(known, lanes[0], lanes[1], columns):
+        return both <= max(a, b)
+    k, col = next((k, col) for k, col in enumerate(columns) if col)
+    there = known.given(lanes[2].around(k, col, known))
+    return not all(there.implies(*row) for row in lanes[a > b].around(k, col, known).every_ge())
+
+
+def _in_turn(known: Known, a: Lane, b: Lane, columns: Sequence[int]) -> bool:
+    """Whether one of two lanes is before the other in the first loop of which they say different things."""
+    for k, col in enumerate(columns):
+        if col and a.said(k, col) != b.said(k, col):
+            compared = Compared(known, k, columns, None)
+            return compared.precedes(a, b) or compared.precedes(b, a)
+    return False
 
 
 def _hull(each: Sequence[Interval]) -> Interval:
