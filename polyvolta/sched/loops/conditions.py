@@ -189,6 +189,37 @@ def _conjunct(columns: Columns, system: System, gone: set[int]) -> tuple[Conjunc
     return normalise(len(order), (), eqs, [dense(place, *r) for r in system.ineqs.items()]), kept
 
 
+def of_integers(known: Known, system: System) -> System:
+    """A system less the rows with floors, or of steps, that integers always satisfy where the others hold.
+
+    Of 2*floor((i + 1)/8) <= floor(i/4) for even i. Rational numbers don't say so, and each takes some steps to ask.
+    """
+    out = system
+    for kind in ("mods", "eqs", "ineqs"):
+        for row in [*(out.ineqs.items() if kind == "ineqs" else getattr(out, kind))]:
+            if kind == "mods" or any(c in known.columns.floors for c, _ in row[0]):
+                rest, one = out.copy(), System()
+                if kind == "ineqs":
+                    del rest.ineqs[row[0]]
+                    one.ge(*row)
+                else:
+                    setattr(rest, kind, [r for r in getattr(rest, kind) if r != row])
+                    setattr(one, kind, [row])
+                if holds(known.given(rest), one):
+                    out = rest
+    return out
+
+
+def holds(known: Known, system: System) -> bool:
+    """Whether a system holds at all integers, as far as some steps say."""
+    for key, const in known.columns.without_mods(beyond(known, system)).every_ge():
+        opposite = System()
+        opposite.ge(negated(key), -const - 1)
+        if not known.surely_excludes(opposite):
+            return False
+    return True
+
+
 def anywhere(known: Known, systems: Iterable[System]) -> list[System] | None:
     """Disjoint conditions for one of some systems over outer columns to hold; None if one does wherever this runs."""
     some = not_everywhere(known, systems)

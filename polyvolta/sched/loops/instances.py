@@ -12,10 +12,10 @@ from math import floor, inf
 from types import MappingProxyType
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.loops.conditions import beyond, cut_apart, exactly, not_everywhere
+from polyvolta.sched.loops.conditions import beyond, cut_apart, exactly, holds, not_everywhere
 from polyvolta.sched.loops.rows.columns import Columns, Row
-from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, local, negated, outside
+from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, local, negated, outside, plus
 from polyvolta.sched.loops.rows.pieces import Piece, Value, system_of
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import (
@@ -92,6 +92,7 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
     Conjuncts that have none here are no reason to cut others, whose complements have many parts. If each has some only
     where one of the pieces does, as what a schedule is asked to have beside its instances, all do: then they are not
     cut by the cases in which one of the pieces has any, either. Integers say so, and whatever conjuncts are made of.
+    What is known here may leave fewer pieces (`_cut_here`).
     """
     known, each = state.known, list(met(columns, state))
     some = not_everywhere(known, each)
@@ -100,11 +101,13 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
         found = [(c, _piece(columns, s, space, c, state.prefix).system) for c in conjuncts]
         if some is not None or len(found) > 1:
             found = [(c, rows) for c, rows in found if not known.surely_excludes(rows)]
-        sure = some is None or all(any(_holds(known.given(rows), one) for one in each) for _, rows in found)
+        sure = some is None or all(any(holds(known.given(rows), one) for one in each) for _, rows in found)
         if some is not None and not sure and where is None:
             where = cut_apart(known, some)
-        for c in disjoint(s, space, [c for c, _ in found]):
-            whole = _piece(columns, s, space, c, state.prefix)
+        here = _cut_here(known, [_piece(columns, s, space, c, state.prefix) for c, _ in found])
+        for whole in here or [
+            _piece(columns, s, space, c, state.prefix) for c in disjoint(s, space, [c for c, _ in found])
+        ]:
             for case in [System()] if sure or where is None else where:
                 piece = whole.copy()
                 piece.restrict(case)
@@ -113,14 +116,50 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
                     yield piece
 
 
-def _holds(known: Known, system: System) -> bool:
-    """Whether a system holds at all integers, as far as some steps say."""
-    for key, const in known.columns.without_mods(beyond(known, system)).every_ge():
-        opposite = System()
-        opposite.ge(negated(key), -const - 1)
-        if not known.surely_excludes(opposite):
-            return False
-    return True
+def _cut_here(known: Known, pieces: Sequence[Piece]) -> list[Piece] | None:
+    """Some pieces with the same instances, none in two: those first of which what is known says the most.
+
+    None where values are not all given by what is outside, or two pieces may have the same instance at some places and
+    not at others.
+
+    Of X[c0] for c0 <= N + 3 and X[c0] for 2*floor(c0/2) = c0 where c0 <= N the first one has all, and none is tested;
+    the second one less the first, or the first less the second wherever that is asked, are in many parts.
+    """
+    if len(pieces) < 2 or any(p.locals() or any(local(key) for key, _, _ in p.images.values()) for p in pieces):
+        return None
+    tested = [(p, [] if holds(known, p.system) else [*beyond(known, p.system).every_ge()]) for p in pieces]
+    out: list[tuple[Piece, list[Row]]] = []
+    for piece, mine in sorted(tested, key=lambda one: len(one[1])):
+        left = [piece.system]
+        for old, rows in out:
+            both = known.given(piece.system.copy().add(old.system))
+            same = _same(both, piece, old)
+            if same is None:
+                return None
+            if same:
+                left = [part for whole in left for part in difference(known, whole, rows)]
+        for system in left:
+            if not known.surely_excludes(system):
+                part = piece.copy()
+                part.system = system
+                out.append((part, mine if system is piece.system else [*beyond(known, system).every_ge()]))
+    return [piece for piece, _ in out]
+
+
+def _same(both: Known, a: Piece, b: Piece) -> bool | None:
+    """Whether two pieces have the same instance wherever both have one; False if nowhere, None if neither is said."""
+    if both.nowhere:
+        return False
+    differs, sure = False, True
+    for d, (key, const, den) in a.images.items():
+        other, shift, e = b.images[d]
+        row = plus(e, key, -den, other), e * const - den * shift
+        if not both.implies_zero(*row):
+            sure = False
+            there = System()
+            there.eq(*row)
+            differs = differs or both.surely_excludes(there)
+    return True if sure else False if differs else None
 
 
 def tighten(piece: Piece) -> None:
@@ -257,22 +296,48 @@ def _speaking(c: Conjunct, some: set[int]) -> Conjunct | None:
 
 
 def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
-    """Conjuncts with the same points, none in two; those with floors are cut up, of a few others as little as can be.
+    """Conjuncts with the same points, none in two; of a few as little is cut up as can be, else those with floors.
 
-    Of 0 <= i <= N and 4 <= i <= (N + 5)/2 the first one has all of the second but i = 4 at N = 3.
+    Of 0 <= i <= N and 4 <= i <= (N + 5)/2 the first one has all of the second but i = 4 at N = 3. Those whose one
+    conjunct has a floor beside other dimensions than its own stay as they are: of 1 <= j <= 2, and even i with j = 3,
+    it says j <= 3 - i mod 2, and a loop over j inside of which i has steps at one value alone.
     """
     if len(conjuncts) == 1:
         return conjuncts
     merged = type(s)._of(s.param_names, [(space, tuple(conjuncts))]).coalesce()
     pieces = [p for _, cs in merged.parts for c in cs for p in with_known_divs(c)]
+    if any(map(_mixed, pieces)):
+        before = [p for c in conjuncts for p in with_known_divs(c)]
+        pieces = [p for c in pieces for p in (_unmixed(c, before) if _mixed(c) else [c])]
     plain = [c for c in pieces if not c.divs]
     rest = sorted([c for c in pieces if c.divs], key=lambda c: len(c.divs))
     out = _cut([*plain, *rest])
-    for order in islice(permutations(plain), 1, None) if len(plain) <= SOME else ():
+    some, others = ([*plain, *rest], []) if len(pieces) <= SOME else (plain, rest)
+    for order in islice(permutations(some), 1, None) if len(some) <= SOME else ():
         if len(out) <= len(pieces):
             break
-        out = min(out, _cut([*order, *rest]), key=len)
+        out = min(out, _cut([*order, *others]), key=len)
     return out
+
+
+def _mixed(c: Conjunct) -> bool:
+    """Whether an inequality has a floor and a dimension that is not in it."""
+    base = 1 + c.n
+    for row in c.ineqs:
+        own = [div for v, div in zip(row[base:], c.divs, strict=True) if v and div is not None]
+        if own and any(
+            v and not any(at < len(div[1]) and div[1][at] for div in own) for at, v in enumerate(row[1:base], 1)
+        ):
+            return True
+    return False
+
+
+def _unmixed(merged: Conjunct, before: Iterable[Conjunct]) -> list[Conjunct]:
+    """Disjoint conjuncts that were merged, if none of them has a floor beside other dimensions; else the merged one."""
+    inside = [c for c in before if not subtract(c, merged)]
+    if any(map(_mixed, inside)) or len(_cut([*inside, merged])) > len(inside):
+        return [merged]
+    return _cut(inside)
 
 
 def _cut(pieces: Iterable[Conjunct]) -> list[Conjunct]:

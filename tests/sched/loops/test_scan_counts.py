@@ -33,7 +33,7 @@ TREES = {
         """{ domain: "[M, N] -> { T[i] : N >= 0 and N <= 2*i <= N + 5 }", child: { schedule:
              "[{ T[i] -> [(floor(4*i/3))] }]", child: { schedule: "[M] -> [{ T[i] -> [(floor((2*M + i + 1)/3))] }]",
              child: { guard: "{ [a, b] : 4 <= b mod 12 <= 7 }" } } } }""",
-        {0: 1, 1: 1, 2: 1, 3: 1, 6: 26, 9: 14, 40: 1},
+        {0: 1, 1: 1, 2: 1, 3: 1, 6: 22, 9: 1, 40: 1},
     ),
     "sizes between those of two pieces, at which another statement has wider steps": (
         """{ domain: "[N] -> { S[i] : N >= 4 and 0 <= i <= 3; S[i] : N <= 0 and 0 <= i <= 3;
