@@ -6,7 +6,7 @@ left at a leaf are existentials: they are projected away, exactly, by the librar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import gcd, inf
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
@@ -195,29 +195,38 @@ def of_integers(known: Known, system: System) -> System:
     Of 2*floor((i + 1)/8) <= floor(i/4) for even i. Rational numbers don't say so, and each takes some steps to ask.
     """
     out = system
-    for kind in ("mods", "eqs", "ineqs"):
-        for row in [*(out.ineqs.items() if kind == "ineqs" else getattr(out, kind))]:
-            if kind == "mods" or any(c in known.columns.floors for c, _ in row[0]):
-                rest, one = out.copy(), System()
-                if kind == "ineqs":
-                    del rest.ineqs[row[0]]
-                    one.ge(*row)
-                else:
-                    setattr(rest, kind, [r for r in getattr(rest, kind) if r != row])
-                    setattr(one, kind, [row])
-                if holds(known.given(rest), one):
-                    out = rest
+    for one in _one_by_one(system):
+        if one.mods or any(c in known.columns.floors for c in one.columns()):
+            rest = out.copy()
+            rest.eqs = [row for row in rest.eqs if row not in one.eqs]
+            rest.mods = [row for row in rest.mods if row not in one.mods]
+            rest.ineqs = {key: const for key, const in rest.ineqs.items() if key not in one.ineqs}
+            if holds(known.given(rest), one):
+                out = rest
     return out
+
+
+def _one_by_one(system: System) -> Iterator[System]:
+    """Systems of one row of a system each."""
+    for eqs, mods, ineqs in (
+        *[((), (row,), ()) for row in system.mods],
+        *[((row,), (), ()) for row in system.eqs],
+        *[((), (), (row,)) for row in system.ineqs.items()],
+    ):
+        out = System()
+        out.eqs, out.mods, out.ineqs = list(eqs), list(mods), dict(ineqs)
+        yield out
 
 
 def holds(known: Known, system: System) -> bool:
     """Whether a system holds at all integers, as far as some steps say."""
-    for key, const in known.columns.without_mods(beyond(known, system)).every_ge():
+    rows = beyond(known, system)
+    for key, const in known.columns.without_mods(rows).every_ge():
         opposite = System()
         opposite.ge(negated(key), -const - 1)
         if not known.surely_excludes(opposite):
             return False
-    return True
+    return not rows.empty
 
 
 def anywhere(known: Known, systems: Iterable[System]) -> list[System] | None:

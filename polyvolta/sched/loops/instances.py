@@ -127,22 +127,26 @@ def _cut_here(known: Known, pieces: Sequence[Piece]) -> list[Piece] | None:
     """
     if len(pieces) < 2 or any(p.locals() or any(local(key) for key, _, _ in p.images.values()) for p in pieces):
         return None
-    tested = [(p, [] if holds(known, p.system) else [*beyond(known, p.system).every_ge()]) for p in pieces]
+
+    def said(system: System) -> list[Row]:
+        return [*known.columns.without_mods(beyond(known, system)).every_ge()]
+
+    here = [p for p in pieces if not beyond(known, p.system).empty]
+    tested = [(p, [] if holds(known, p.system) else said(p.system)) for p in here]
     out: list[tuple[Piece, list[Row]]] = []
-    for piece, mine in sorted(tested, key=lambda one: len(one[1])):
+    for piece, rows in sorted(tested, key=lambda one: len(one[1])):
         left = [piece.system]
-        for old, rows in out:
-            both = known.given(piece.system.copy().add(old.system))
-            same = _same(both, piece, old)
+        for old, others in out:
+            same = _same(known.given(piece.system.copy().add(old.system)), piece, old)
             if same is None:
                 return None
             if same:
-                left = [part for whole in left for part in difference(known, whole, rows)]
+                left = [part for whole in left for part in difference(known, whole, others)]
         for system in left:
             if not known.surely_excludes(system):
                 part = piece.copy()
                 part.system = system
-                out.append((part, mine if system is piece.system else [*beyond(known, system).every_ge()]))
+                out.append((part, rows if system is piece.system else said(system)))
     return [piece for piece, _ in out]
 
 
@@ -299,16 +303,17 @@ def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Seque
     """Conjuncts with the same points, none in two; of a few as little is cut up as can be, else those with floors.
 
     Of 0 <= i <= N and 4 <= i <= (N + 5)/2 the first one has all of the second but i = 4 at N = 3. Those whose one
-    conjunct has a floor beside other dimensions than its own stay as they are: of 1 <= j <= 2, and even i with j = 3,
-    it says j <= 3 - i mod 2, and a loop over j inside of which i has steps at one value alone.
+    conjunct has a floor beside another iterator stay as they are: of 1 <= j <= 2, and even i with j = 3, it says that
+    j <= 3 - i mod 2, and inside of a loop over j it is asked at each i.
     """
     if len(conjuncts) == 1:
         return conjuncts
     merged = type(s)._of(s.param_names, [(space, tuple(conjuncts))]).coalesce()
     pieces = [p for _, cs in merged.parts for c in cs for p in with_known_divs(c)]
-    if any(map(_mixed, pieces)):
+    iterators = len(space.out.dims)
+    if any(_mixed(c, iterators) for c in pieces):
         before = [p for c in conjuncts for p in with_known_divs(c)]
-        pieces = [p for c in pieces for p in (_unmixed(c, before) if _mixed(c) else [c])]
+        pieces = [p for c in pieces for p in (_unmixed(c, before, iterators) if _mixed(c, iterators) else [c])]
     plain = [c for c in pieces if not c.divs]
     rest = sorted([c for c in pieces if c.divs], key=lambda c: len(c.divs))
     out = _cut([*plain, *rest])
@@ -320,22 +325,21 @@ def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Seque
     return out
 
 
-def _mixed(c: Conjunct) -> bool:
-    """Whether an inequality has a floor and a dimension that is not in it."""
-    base = 1 + c.n
+def _mixed(c: Conjunct, iterators: int) -> bool:
+    """Whether an inequality has a floor of some iterators, the last dimensions, and another one, or a floor of it."""
+    first, base = 1 + c.n - iterators, 1 + c.n
     for row in c.ineqs:
-        own = [div for v, div in zip(row[base:], c.divs, strict=True) if v and div is not None]
-        if own and any(
-            v and not any(at < len(div[1]) and div[1][at] for div in own) for at, v in enumerate(row[1:base], 1)
-        ):
+        each = [row] + [div[1] for v, div in zip(row[base:], c.divs, strict=True) if v and div is not None]
+        of, *floors = [{at for at in range(first, min(base, len(e))) if e[at]} for e in each]
+        if any(some and some != of.union(*floors) for some in floors):
             return True
     return False
 
 
-def _unmixed(merged: Conjunct, before: Iterable[Conjunct]) -> list[Conjunct]:
-    """Disjoint conjuncts that were merged, if none of them has a floor beside other dimensions; else the merged one."""
+def _unmixed(merged: Conjunct, before: Iterable[Conjunct], iterators: int) -> list[Conjunct]:
+    """Disjoint conjuncts that were merged, if these are no more, and none is `_mixed`; else the merged one."""
     inside = [c for c in before if not subtract(c, merged)]
-    if any(map(_mixed, inside)) or len(_cut([*inside, merged])) > len(inside):
+    if any(_mixed(c, iterators) for c in inside) or len(_cut([*inside, merged])) > len(inside):
         return [merged]
     return _cut(inside)
 
