@@ -6,7 +6,7 @@ left at a leaf are existentials: they are projected away, exactly, by the librar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import gcd, inf
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
@@ -187,6 +187,46 @@ def _conjunct(columns: Columns, system: System, gone: set[int]) -> tuple[Conjunc
     for k, (key, const, d) in enumerate(system.mods):
         eqs.append(dense(place, (*key, (k - len(fresh), d)), const))
     return normalise(len(order), (), eqs, [dense(place, *r) for r in system.ineqs.items()]), kept
+
+
+def of_integers(known: Known, system: System) -> System:
+    """A system less the rows with floors, or of steps, that integers always satisfy where the others hold.
+
+    Of 2*floor((i + 1)/8) <= floor(i/4) for even i. Rational numbers don't say so, and each takes some steps to ask.
+    """
+    out = system
+    for one in _one_by_one(system):
+        if one.mods or any(c in known.columns.floors for c in one.columns()):
+            rest = out.copy()
+            rest.eqs = [row for row in rest.eqs if row not in one.eqs]
+            rest.mods = [row for row in rest.mods if row not in one.mods]
+            rest.ineqs = {key: const for key, const in rest.ineqs.items() if key not in one.ineqs}
+            if holds(known.given(rest), one):
+                out = rest
+    return out
+
+
+def _one_by_one(system: System) -> Iterator[System]:
+    """Systems of one row of a system each."""
+    for eqs, mods, ineqs in (
+        *[((), (row,), ()) for row in system.mods],
+        *[((row,), (), ()) for row in system.eqs],
+        *[((), (), (row,)) for row in system.ineqs.items()],
+    ):
+        out = System()
+        out.eqs, out.mods, out.ineqs = list(eqs), list(mods), dict(ineqs)
+        yield out
+
+
+def holds(known: Known, system: System) -> bool:
+    """Whether a system holds at all integers, as far as some steps say."""
+    rows = beyond(known, system)
+    for key, const in known.columns.without_mods(rows).every_ge():
+        opposite = System()
+        opposite.ge(negated(key), -const - 1)
+        if not known.surely_excludes(opposite):
+            return False
+    return not rows.empty
 
 
 def anywhere(known: Known, systems: Iterable[System]) -> list[System] | None:

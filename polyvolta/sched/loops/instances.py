@@ -12,7 +12,7 @@ from math import floor, inf
 from types import MappingProxyType
 
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.loops.conditions import beyond, cut_apart, exactly, not_everywhere
+from polyvolta.sched.loops.conditions import beyond, cut_apart, exactly, holds, not_everywhere
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, local, negated, outside, plus, without
@@ -93,6 +93,7 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
     Conjuncts that have none here are no reason to cut others, whose complements have many parts. If each has some only
     where one of the pieces does, as what a schedule is asked to have beside its instances, all do: then they are not
     cut by the cases in which one of the pieces has any, either. Integers say so, and whatever conjuncts are made of.
+    What is known here may leave fewer pieces (`_cut_here`).
     """
     known, each = state.known, list(met(columns, state))
     some = not_everywhere(known, each)
@@ -101,11 +102,13 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
         found = [(c, _piece(columns, s, space, c, state.prefix).system) for c in conjuncts]
         if some is not None or len(found) > 1:
             found = [(c, rows) for c, rows in found if not known.surely_excludes(rows)]
-        sure = some is None or all(any(_holds(known.given(rows), one) for one in each) for _, rows in found)
+        sure = some is None or all(any(holds(known.given(rows), one) for one in each) for _, rows in found)
         if some is not None and not sure and where is None:
             where = cut_apart(known, some)
-        for c in disjoint(s, space, [c for c, _ in found]):
-            whole = _piece(columns, s, space, c, state.prefix)
+        here = _cut_here(known, [_piece(columns, s, space, c, state.prefix) for c, _ in found])
+        for whole in here or [
+            _piece(columns, s, space, c, state.prefix) for c in disjoint(s, space, [c for c, _ in found])
+        ]:
             for case in [System()] if sure or where is None else where:
                 piece = whole.copy()
                 piece.restrict(case)
@@ -114,14 +117,54 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
                     yield piece
 
 
-def _holds(known: Known, system: System) -> bool:
-    """Whether a system holds at all integers, as far as some steps say."""
-    for key, const in known.columns.without_mods(beyond(known, system)).every_ge():
-        opposite = System()
-        opposite.ge(negated(key), -const - 1)
-        if not known.surely_excludes(opposite):
-            return False
-    return True
+def _cut_here(known: Known, pieces: Sequence[Piece]) -> list[Piece] | None:
+    """Some pieces with the same instances, none in two: those first of which what is known says the most.
+
+    None where values are not all given by what is outside, or two pieces may have the same instance at some places and
+    not at others.
+
+    Of X[c0] for c0 <= N + 3 and X[c0] for 2*floor(c0/2) = c0 where c0 <= N the first one has all, and none is tested;
+    the second one less the first, or the first less the second wherever that is asked, are in many parts.
+    """
+    if len(pieces) < 2 or any(p.locals() or any(local(key) for key, _, _ in p.images.values()) for p in pieces):
+        return None
+
+    def said(system: System) -> list[Row]:
+        return [*known.columns.without_mods(beyond(known, system)).every_ge()]
+
+    here = [p for p in pieces if not beyond(known, p.system).empty]
+    tested = [(p, [] if holds(known, p.system) else said(p.system)) for p in here]
+    out: list[tuple[Piece, list[Row]]] = []
+    for piece, rows in sorted(tested, key=lambda one: len(one[1])):
+        left = [piece.system]
+        for old, others in out:
+            same = _same(known.given(piece.system.copy().add(old.system)), piece, old)
+            if same is None:
+                return None
+            if same:
+                left = [part for whole in left for part in difference(known, whole, others)]
+        for system in left:
+            if not known.surely_excludes(system):
+                part = piece.copy()
+                part.system = system
+                out.append((part, rows if system is piece.system else said(system)))
+    return [piece for piece, _ in out]
+
+
+def _same(both: Known, a: Piece, b: Piece) -> bool | None:
+    """Whether two pieces have the same instance wherever both have one; False if nowhere, None if neither is said."""
+    if both.nowhere:
+        return False
+    differs, sure = False, True
+    for d, (key, const, den) in a.images.items():
+        other, shift, e = b.images[d]
+        row = plus(e, key, -den, other), e * const - den * shift
+        if not both.implies_zero(*row):
+            sure = False
+            there = System()
+            there.eq(*row)
+            differs = differs or both.surely_excludes(there)
+    return True if sure else False if differs else None
 
 
 def tighten(piece: Piece) -> None:
@@ -333,22 +376,48 @@ def _speaking(c: Conjunct, some: set[int]) -> Conjunct | None:
 
 
 def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
-    """Conjuncts with the same points, none in two; those with floors are cut up, of a few others as little as can be.
+    """Conjuncts with the same points, none in two; of a few as little is cut up as can be, else those with floors.
 
-    Of 0 <= i <= N and 4 <= i <= (N + 5)/2 the first one has all of the second but i = 4 at N = 3.
+    Of 0 <= i <= N and 4 <= i <= (N + 5)/2 the first one has all of the second but i = 4 at N = 3. Those whose one
+    conjunct has a floor beside another iterator stay as they are: of 1 <= j <= 2, and even i with j = 3, it says that
+    j <= 3 - i mod 2, and inside of a loop over j it is asked at each i.
     """
     if len(conjuncts) == 1:
         return conjuncts
     merged = type(s)._of(s.param_names, [(space, tuple(conjuncts))]).coalesce()
     pieces = [p for _, cs in merged.parts for c in cs for p in with_known_divs(c)]
+    iterators = len(space.out.dims)
+    if any(_mixed(c, iterators) for c in pieces):
+        before = [p for c in conjuncts for p in with_known_divs(c)]
+        pieces = [p for c in pieces for p in (_unmixed(c, before, iterators) if _mixed(c, iterators) else [c])]
     plain = [c for c in pieces if not c.divs]
     rest = sorted([c for c in pieces if c.divs], key=lambda c: len(c.divs))
     out = _cut([*plain, *rest])
-    for order in islice(permutations(plain), 1, None) if len(plain) <= SOME else ():
+    some, others = ([*plain, *rest], []) if len(pieces) <= SOME else (plain, rest)
+    for order in islice(permutations(some), 1, None) if len(some) <= SOME else ():
         if len(out) <= len(pieces):
             break
-        out = min(out, _cut([*order, *rest]), key=len)
+        out = min(out, _cut([*order, *others]), key=len)
     return out
+
+
+def _mixed(c: Conjunct, iterators: int) -> bool:
+    """Whether an inequality has a floor of some iterators, the last dimensions, and another one, or a floor of it."""
+    first, base = 1 + c.n - iterators, 1 + c.n
+    for row in c.ineqs:
+        each = [row] + [div[1] for v, div in zip(row[base:], c.divs, strict=True) if v and div is not None]
+        of, *floors = [{at for at in range(first, min(base, len(e))) if e[at]} for e in each]
+        if any(some and some != of.union(*floors) for some in floors):
+            return True
+    return False
+
+
+def _unmixed(merged: Conjunct, before: Iterable[Conjunct], iterators: int) -> list[Conjunct]:
+    """Disjoint conjuncts that were merged, if these are no more, and none is `_mixed`; else the merged one."""
+    inside = [c for c in before if not subtract(c, merged)]
+    if any(_mixed(c, iterators) for c in inside) or len(_cut([*inside, merged])) > len(inside):
+        return [merged]
+    return _cut(inside)
 
 
 def _cut(pieces: Iterable[Conjunct]) -> list[Conjunct]:

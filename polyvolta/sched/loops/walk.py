@@ -22,6 +22,7 @@ from polyvolta.sched.loops.conditions import (
     has_rows,
     loosened,
     not_everywhere,
+    of_integers,
     stated,
 )
 from polyvolta.sched.loops.hoisting.guards import speaks_of_members
@@ -246,6 +247,8 @@ class Scanner(Writer):
         cases = [s for s in cases if not has_rows(s) or not state.known.excludes_exactly(s)]
         if not cases:
             return None
+        if self.parted and all(has_rows(s) for s in cases):
+            cases = [self.searched(s, of_integers, state.known, s) for s in cases]
         if not all(has_rows(s) for s in cases):
             return (), state
         if len(cases) == 1:

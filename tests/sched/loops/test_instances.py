@@ -65,3 +65,53 @@ def test_what_is_added_is_cut_by_nothing_that_is_not_here(at_least, extension, p
     state = State(tuple(here), Known(columns).given(rows), (var("c0"),))
     added_here = Map(f"[N] -> {{ {'; '.join(f'[a] -> X[x] : 0 <= x <= 3 and {c}' for c in extension.split('; '))} }}")
     assert len(list(added(columns, added_here, state))) == pieces
+
+
+@pytest.mark.parametrize(
+    "first, extension, pieces",
+    [
+        (0, "a mod 2 = 0 -> a; 2*floor(a/4) <= floor((a + 1)/2) -> a", 1),  # of all values here, if not of -2
+        (0, "a mod 2 = 0 -> a; 2*floor(a/4) <= floor((a + 1)/2) -> a + 1", 2),  # other instances
+        (-8, "a mod 2 = 0 and a <= N -> a; 0 <= a <= N + 9 -> a", 2),
+        (0, "a mod 2 = 0 -> a; a mod 2 = 1 -> a; a <= N + 2 -> a", 1),
+        (
+            0,
+            "a mod 3 = 0 -> 2*floor(a/2); a <= N + 2 -> a",
+            2,
+        ),  # the same instance at some places: cut as they are written
+    ],
+)
+def test_one_that_holds_wherever_this_runs_is_all_that_is_added(first, extension, pieces):
+    columns = Columns(["N"], ["N"])
+    here = list(instances(columns, Set(f"[N] -> {{ S[i] : {first} <= i <= N }}"), ()))
+    rows = System()
+    for piece in here:
+        piece.equate(columns.loop(0), var("i"))
+        rows.add(piece.system)
+    state = State(tuple(here), Known(columns).given(rows), (var("c0"),))
+    cases = [case.split(" -> ") for case in extension.split("; ")]
+    texts = [f"[a] -> X[{value}] : -20 <= a <= N + 20 and {where}" for where, value in cases]
+    found = list(added(columns, Map(f"[N] -> {{ {'; '.join(texts)} }}"), state))
+    assert len(found) == pieces
+
+
+@pytest.mark.parametrize(
+    "texts, pieces",
+    [
+        (("1 <= j <= 2 and -1 <= i <= 4", "j = 3 and i mod 2 = 0 and 2 <= i <= 6"), 2),
+        (("0 <= j < N and 0 <= i <= N", "j = N and i mod 3 = 0 and 0 <= i <= N"), 2),
+        (("i mod 2 = 1 and 0 <= i <= 3 and 0 <= j <= 5", "(j + 3) mod 4 >= 2 and 0 <= i <= 3 and 0 <= j <= 5"), 2),
+        (("0 <= i <= 5 and j = 0", "6 <= i <= 9 and j = 0"), 1),
+        (("0 <= i <= N and N mod 4 = 1 and j = 0", "0 <= i <= N and N mod 4 = 2 and j = 0"), 1),  # a floor of sizes
+        (("N <= 2i <= N + 5 and i <= j <= i + 1", "N <= 2i <= N + 6 and 0 <= j <= 4 and 2*floor(j/2) - 1 <= 3j"), 3),
+    ],
+)
+def test_pieces_have_no_floors_beside_other_iterators_than_those_that_are_written(texts, pieces):
+    """Of two conjuncts that are one by a remainder of i in a bound of j, and of one that has most of another one."""
+    for some in permutations(texts):
+        union = Set(f"[N] -> {{ {'; '.join(f'[i, j] : {t}' for t in some)} }}")
+        ((space, conjuncts),) = union.parts
+        found = [Set._of(("N",), [(space, (c,))]) for c in disjoint(union, space, conjuncts)]
+        assert len(found) == pieces
+        for n, i, j in product((-2, 1, 4, 6), SIDE, SIDE):
+            assert sum(p.contains((i, j), N=n) for p in found) == union.contains((i, j), N=n)
