@@ -41,7 +41,6 @@ class Known(Glance):
         "_denied",
         "_excluded",
         "_floors",
-        "_given",
         "_implied",
         "_met",
         "_nowhere",
@@ -65,17 +64,17 @@ class Known(Glance):
         self.needed: dict[tuple, list[tuple[Key, int]]] = {}  # of rows and equalities the rows that others don't imply
         self.loops: dict[int, tuple[object, System]] = {}  # of loops, by identity, what they need (`hoisting.needs`)
         self._shared: dict[tuple, tuple[int, Sparse]] = {}  # tableaus beside rows, and of how many floors they know
-        self._given: dict[tuple, Known] = {}  # what holds where other rows hold, too
         self._floors = parent._floors.copy() if parent else set()
 
     def given(self, system: System) -> Known:
         """What holds where the rows of a system over outer columns hold, too; remembered with all that it learns."""
         if not (system.ineqs or system.eqs or system.mods):
             return self
-        what = (len(self._new), *_rows(system))
-        if what not in self._given:
-            self._given[what] = Known(self.columns, self, system)
-        return self._given[what]
+        what = (self, len(self._new), *_rows(system))
+        found = self.columns.given.get(what)
+        if found is None:
+            found = self.columns.given[what] = Known(self.columns, self, system)
+        return found
 
     # ---- tableaus
 
