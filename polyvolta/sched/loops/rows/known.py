@@ -17,6 +17,7 @@ from math import inf
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.glance import Glance
 from polyvolta.sched.loops.rows.linear import (
+    FLOOR,
     Key,
     System,
     coefficient,
@@ -107,8 +108,9 @@ class Known(Glance):
         """Tell the tableau what the floors in a row are."""
         floors = self.columns.floors
         if floors:
-            self._loaded()
-            for c, _ in key:
+            if self._tab is None:
+                self._loaded()
+            for c, _ in key if key and key[-1][0] >= FLOOR else ():
                 if c in floors and c not in self._floors:
                     self._floors.add(c)
                     low, high = self.columns.floor_rows(c)
@@ -228,7 +230,7 @@ class Known(Glance):
         if plain is not None:
             return plain < const + 1
         self._know_floors(key)
-        tab = self._loaded()
+        tab = self._tab or self._loaded()
         most, made = self._denied.get(key, (const - 1, 0))
         if made == tab.made and const <= most:
             return False
