@@ -182,20 +182,28 @@ def _scanned(
         return replace(made, body=tuple(_called(node, split.names) for node in made.body))
     scanner = Scanner(schedule, context, given, parted)
     scanner.columns.avoid(avoided)
+    try:
+        return _walked(scanner, schedule.root, context, branches)
+    finally:
+        scanner.columns.given.clear()
+
+
+def _walked(scanner: Scanner, domain: Domain, context: Set | None, branches: bool) -> Scan:
+    """The loops that a scanner makes of a tree."""
     never = context is not None and context.is_empty()
-    pieces = () if never else tuple(instances(scanner.columns, schedule.root.domain, ()))
+    pieces = () if never else tuple(instances(scanner.columns, domain.domain, ()))
     state = State(pieces, scanner.known)
-    body = scanner.visit(schedule.root.child, (0,), state)
+    body = scanner.visit(domain.child, (0,), state)
     sizes = needed_by_all(scanner.known, body)
     if has_rows(sizes):
         conditions = stated(scanner.columns, sizes, scanner.tidy)
         body = guarded(conditions, less(body, conditions), (0,))
     body = guarded(needed_alternatives(scanner.known, body), body, (0,))
-    if parted:
+    if scanner.parted:
         body = scanner.searched(body, asked_before, scanner.known, body, scanner)
     ranges = {**scanner.ranges, **scanner.seen}
     body = tidied(asked_once(tidied(body)))
-    if parted and neighbours(body):
+    if scanner.parted and neighbours(body):
         found = scanner.searched(body, asked_together, scanner.known, body)
         body = body if found == body else tidied(asked_once(found))
     body = asked_first(body)

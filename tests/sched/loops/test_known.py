@@ -1,8 +1,12 @@
 """What follows from strides and bounds together."""
 
+import gc
+
+from polyvolta.sched import Band, Domain, Member, Schedule, scan
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sets import Set, var
 
 
 def test_values_in_steps_that_are_less_than_a_step_apart_are_equal():
@@ -31,3 +35,19 @@ def test_the_residues_of_a_sum_are_of_all_that_is_known():
     known = Known(columns).given(rows)
     step, residue = known.grid(((c0, 1), (c1, 1)))
     assert (step, residue % 3) == (3, 1)
+
+
+def test_what_a_scan_has_learned_goes_with_it():
+    """No part of it refers to another one in a circle: it does not wait for the garbage collector."""
+    rows = {"S": (var("i") // 32, var("i")), "T": (var("i") // 32, var("i") + 1)}
+    band = Band(tuple(Member(tuple((name, row[k]) for name, row in rows.items())) for k in range(2)))
+    domain = Set("[N] -> { S[i] : 0 <= i < N; T[i] : i >= 2 and i < N }")
+    gc.collect()
+    gc.disable()
+    try:
+        made = scan(Schedule(Domain(domain, band)))
+        left = [one for one in gc.get_objects() if isinstance(one, Known)]
+    finally:
+        gc.enable()
+    assert made.body
+    assert not left

@@ -101,7 +101,7 @@ def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast,
         for k, one in enumerate((*there, None)):
             if one is None or not one.implies(*row):
                 longer = k - first > (1 if best is None else best[1] - best[0])
-                if longer and sum(_spared(opposite, node) for node in body[first:k]) > BESIDE:
+                if longer and _spared_by(opposite, body[first:k]) > BESIDE:
                     best = first, k, row
                 first = k + 1
     if best is None or best[1] - best[0] == len(body):
@@ -111,6 +111,16 @@ def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast,
     inside = less(body[first:end], conditions)
     before, behind = (_together(known, some, writer) if some else () for some in (body[:first], body[end:]))
     return *before, *guarded(conditions, inside, inside[0].at), *behind
+
+
+def _spared_by(known: Known, body: Sequence[Ast]) -> float:
+    """`_spared` of all of some code; any number beyond `BESIDE` where they are more than that."""
+    total: float = 0
+    for node in body:
+        total += _spared(known, node)
+        if total > BESIDE:
+            break
+    return total
 
 
 def _spared(known: Known, node: Ast) -> float:

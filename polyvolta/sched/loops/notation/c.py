@@ -44,20 +44,21 @@ def c_text(
     """Loops with the macros that they use, their names as C spells them; see `polyvolta.sched.to_c`."""
     known = loops.largest
     fitting = "int" if integer is None and known and known[0] < SMALL else integer_type(loops, integer)
-    printer = CPrinter(loops.ranges, fitting, openmp, names={} if loops.plain else in_c(loops), wishes=wishes)
+    printer = CPrinter(loops.ranges, fitting, openmp, None, None if loops.plain else in_c(loops), wishes)
     printer.block(loops.body, "")
     return headed(printer.out, printer.used, fitting, macros)
 
 
 def headed(lines: Sequence[str], used: Collection[str], integer: str, macros: bool) -> str:
     """Some lines below the macros that they use, and below what defines the type of loop variables."""
-    if integer[-2:] == "_t":
+    if integer.endswith("_t"):
         used = {*used, "stdint"}
-    if macros and used:
-        several = len(used) > 1
-        head = [MACROS[name] for name in MACROS if name in used] if several else map(MACROS.__getitem__, used)
-        lines = [*head, "", *lines]
-    return "\n".join(lines)
+    if not (macros and used):
+        return "\n".join(lines)
+    if len(used) == 1:
+        (name,) = used
+        return "\n".join((MACROS[name], "", *lines))
+    return "\n".join((*[MACROS[name] for name in MACROS if name in used], "", *lines))
 
 
 class CPrinter(CSpeller):
@@ -75,6 +76,8 @@ class CPrinter(CSpeller):
     """
 
     braced = False
+    statement: Callable[[Call, CSpeller], list[str]] | None = None
+    wishes: Mapping[Path, Wish] | None = None
     together: Callable[[Sequence[Call], CSpeller], list[str]] | None = None
 
     def __init__(
@@ -86,9 +89,17 @@ class CPrinter(CSpeller):
         names: Mapping[str, str] | None = None,
         wishes: Mapping[Path, Wish] | None = None,
     ) -> None:
-        self.ranges, self.names, self.scope, self.used = ranges, names or {}, {}, set()
-        self.integer, self.openmp, self.statement, self.wishes = integer, openmp, statement, wishes
+        self.ranges = ranges
+        self.names = names or {}
+        self.scope = {}
+        self.used = set()
         self.out: list[str] = []
+        self.integer = integer
+        self.openmp = openmp
+        if statement:
+            self.statement = statement
+        if wishes is not None:
+            self.wishes = wishes
 
     def block(self, body: Sequence[Ast], pad: str) -> None:
         """Some statements, one after another."""
@@ -97,18 +108,17 @@ class CPrinter(CSpeller):
             out += [pad + line for line in self.together([c for c in body if isinstance(c, Call)], self)]
             return
         for node in body:
-            match node:
-                case For():
-                    self.loop(node, pad)
-                case Call():
-                    if self.statement is None:
-                        out.append(called(node, pad, self))
-                    else:
-                        out += [pad + line for line in self.statement(node, self)]
-                case If():
-                    self.branches(node, pad)
-                case Block():
-                    self.marked(node, pad)
+            if isinstance(node, For):
+                self.loop(node, pad)
+            elif isinstance(node, Call):
+                if self.statement is None:
+                    out.append(called(node, pad, self))
+                else:
+                    out += [pad + line for line in self.statement(node, self)]
+            elif isinstance(node, If):
+                self.branches(node, pad)
+            else:
+                self.marked(node, pad)
 
     def marked(self, node: Block, pad: str) -> None:
         """A marked part below its mark, unless that is a wish."""
@@ -129,8 +139,9 @@ class CPrinter(CSpeller):
 
     def loop(self, node: For, pad: str) -> None:
         """A loop below what it asks of the compiler, and so on as long as another loop is all that it does."""
-        out, integer, openmp, names, outside = self.out, self.integer, self.openmp, self.names, self.scope
+        out, names, outside, openmp = self.out, self.names, self.scope, self.openmp
         asking = openmp or self.wishes
+        kind = f"for ({self.integer} "
         self.scope = scope = dict(outside)
         while True:
             if asking or node.unroll:
@@ -139,7 +150,7 @@ class CPrinter(CSpeller):
             if names:
                 name = names.get(v, v)
             low = "0" if node.lower is FROM_ZERO else self.bounds("max", node.lower)
-            head = f"{pad}for ({integer} {name} = {low}; {self.going_on(node, name)}; {name} += {node.step})"
+            head = f"{pad}{kind}{name} = {low}; {self.going_on(node, name)}; {name} += {node.step})"
             scope[v], body = node, node.body
             if self.braced or len(body) != 1 or not isinstance(inner := body[0], For):
                 break
@@ -155,7 +166,7 @@ class CPrinter(CSpeller):
         """The condition under which a loop whose variable has a name goes on: 1 where it never ends, as isl has it."""
         upper = loop.upper
         for b in upper:
-            if isinstance(b, Aff) and b.const == -1 and b.terms:  # most loops
+            if type(b) is Aff and b.const == -1 and b.terms:  # most loops
                 return f"{name} < {self.text(b, 1) if len(upper) == 1 else self.bounds('min', upper, 1)}"
         below = ends_below(loop)
         return f"{name} {'<' if below else '<='} {self.bounds('min', upper, below)}" if upper else "1"
@@ -252,12 +263,12 @@ def _forked(body: Sequence[Ast]) -> bool:
 
 def called(call: Call, pad: str, speller: CSpeller) -> str:
     """The line of a call of a statement."""
-    name = call.statement
+    name, names = call.statement, speller.names
     if not name.isidentifier():
         name = word(name)
-    if speller.names:
-        name = speller.names.get(name, name)
-    return f"{pad}{name}({', '.join(map(speller.text, call.args))});"
+    if names:
+        name = names.get(name, name)
+    return f"{pad}{name}({', '.join([speller.text(e) for e in call.args])});"
 
 
 def ends_below(loop: For) -> bool:

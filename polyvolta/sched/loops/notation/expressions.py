@@ -46,12 +46,10 @@ class Speller:
     def text(self, e: Aff, more: int = 0) -> str:
         """The text of an expression, plus a number."""
         terms, const = e.terms, e.const + more
-        if not terms:
-            return str(const)
-        if type(terms[-1][0]) is not str or self.names:  # names come first, and stand for themselves
+        if terms and (type(terms[-1][0]) is not str or self.names):  # names come first, and stand for themselves
             if len(terms) == 1:
                 atom, c = terms[0]
-                if c == 1 and not const and isinstance(atom, Floor):  # as `_term` does it, without its questions
+                if c == 1 and not const and type(atom) is Floor:  # as `_term` does it, without its questions
                     for _, k in atom.num.terms:
                         if k < 0:
                             break
@@ -65,29 +63,29 @@ class Speller:
 
     def sum(self, terms: Sequence[Term], const: int) -> str:
         """A sum as text: a positive term first, coefficients before their factors, the constant last."""
-        if not terms:
-            return str(const)
-        body, c = terms[0]
-        if c < 0 and len(terms) > 1:
-            first = next((k for k, (_, c) in enumerate(terms) if c > 0), 0)
-            terms = [terms[first], *terms[:first], *terms[first + 1 :]]
-            body, c = terms[0]
-        if c == 1:
-            text = body
-        elif c == -1:
-            text = f"-({body})" if self.loose_minus and " " in body else f"-{body}"
-        else:
-            text = f"{c} * {body}"
-        if len(terms) > 1:
-            for body, c in terms[1:]:
+        text = None
+        for body, c in terms:
+            if text is None:
                 if c == 1:
-                    text = f"{text} + {body}"
-                elif c == -1:
-                    text = f"{text} - {body}"
+                    text = body
+                elif c > 0:
+                    text = f"{c} * {body}"
                 else:
-                    text = f"{text} + {c} * {body}" if c > 0 else f"{text} - {-c} * {body}"
+                    first = next((k for k, (_, c) in enumerate(terms) if c > 0), 0)
+                    if first:
+                        return self.sum((terms[first], *terms[:first], *terms[first + 1 :]), const)
+                    factor = f"({body})" if self.loose_minus and " " in body else body
+                    text = f"-{factor}" if c == -1 else f"{c} * {body}"
+            elif c == 1:
+                text = f"{text} + {body}"
+            elif c > 0:
+                text = f"{text} + {c} * {body}"
+            else:
+                text = f"{text} - {body}" if c == -1 else f"{text} - {-c} * {body}"
         if not const:
-            return text
+            return text or "0"
+        if text is None:
+            return str(const)
         return f"{text} + {const}" if const > 0 else f"{text} - {-const}"
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
@@ -189,18 +187,18 @@ class Speller:
 
     def bounds(self, kind: str, bounds: Sequence[Bound], more: int = 0) -> str:
         """The least or the greatest of some bounds, plus a number; numbers stand first."""
-        if len(bounds) == 1 and isinstance(bounds[0], Aff):
+        if len(bounds) == 1 and type(bounds[0]) is Aff:
             return self.text(bounds[0], more)
         best, texts = None, []
         for b in bounds:
-            if not isinstance(b, Aff):
+            if type(b) is not Aff:
                 texts.append(self.bound(b, more))
             elif b.terms:
                 texts.append(self.text(b, more))
             elif best is None or (b.const < best if kind == "min" else b.const > best):
                 best = b.const
         if best is not None:
-            texts = [str(best + more), *texts]
+            texts.insert(0, f"{best + more}")
         return texts[0] if len(texts) == 1 else self.extreme(kind, texts)
 
     def condition(self, condition: Condition, alone: bool = True) -> str:
@@ -281,18 +279,19 @@ class CSpeller(Speller):
 
     def unsigned(self, num: Aff) -> bool:
         """Whether an expression is known not to be negative."""
-        ranges, terms = self.ranges, num.terms
-        low: int | None = num.const
-        if terms and type(terms[-1][0]) is not str:  # names come first: there are floors, and remainders of names
-            low, terms = interval(num, ranges)[0], ()
+        ranges, terms, total = self.ranges, num.terms, num.const
         for atom, c in terms:
             end = ranges.get(atom, UNKNOWN)[c < 0]  # type: ignore[call-overload]
             if end is None:
-                low = None
                 break
-            low += c * end
+            total += c * end
+        else:
+            return total >= 0
+        low = None
+        if terms and type(terms[-1][0]) is not str:  # names come first: there are floors, and remainders of names
+            low = interval(num, ranges)[0]
         if low is None and self.scope and not num.names().isdisjoint(self.scope):
-            low, _ = interval(num, self._closer())
+            low = interval(num, self._closer())[0]
         return low is not None and low >= 0
 
     def _closer(self) -> dict[str, Range]:

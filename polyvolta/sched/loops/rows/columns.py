@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import gcd
+from typing import Any
 
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, TWIN, Key, System, negated, plus
 from polyvolta.sets import Aff, aff, var
@@ -19,6 +20,11 @@ class Columns:
     ----------
     names : the parameters, and the names that members are mapped to.
     sizes : the parameters alone.
+
+    Attributes
+    ----------
+    given : what holds where other rows hold, too (`Known.given`). It is here for the scan to clear, not with what holds
+        around: each would refer to the other, and all that a scan has learned be left to the garbage collector.
     """
 
     def __init__(self, names: Iterable[str], sizes: Iterable[str] = ()) -> None:
@@ -29,6 +35,7 @@ class Columns:
         self._floor_ids: dict[tuple[int, Key, int], int] = {}
         self._classes: dict[tuple[int, Key, int], int] = {}  # of floors whose coefficients differ by multiples of den
         self._taken: frozenset[str] = frozenset()
+        self.given: dict[tuple, Any] = {}
         for name in names:
             self.name(name)
 

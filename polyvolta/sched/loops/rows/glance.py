@@ -23,7 +23,6 @@ from polyvolta.sched.loops.rows.linear import (
     Key,
     System,
     coefficient,
-    least_is,
     negated,
     plus,
     put,
@@ -222,7 +221,15 @@ class Glance:
         if not key:
             return const >= 0
         found = self.ineqs.get(key)
-        return (found is not None and found <= const) or least_is(key, const, self.low, self.high)
+        if found is not None and found <= const:
+            return True
+        low, high = self.low, self.high
+        for c, v in key:  # as `least_is` does it
+            end = (low if v > 0 else high).get(c)
+            if end is None:
+                return False
+            const += v * end
+        return const >= 0
 
     def implies_mod(self, key: Key, const: int, d: int) -> bool:
         """Whether `key . x + const = 0 mod d` follows from the residues that are known of columns."""

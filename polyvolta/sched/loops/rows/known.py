@@ -17,6 +17,7 @@ from math import inf
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.glance import Glance
 from polyvolta.sched.loops.rows.linear import (
+    FLOOR,
     Key,
     System,
     coefficient,
@@ -41,7 +42,6 @@ class Known(Glance):
         "_denied",
         "_excluded",
         "_floors",
-        "_given",
         "_implied",
         "_met",
         "_nowhere",
@@ -65,17 +65,17 @@ class Known(Glance):
         self.needed: dict[tuple, list[tuple[Key, int]]] = {}  # of rows and equalities the rows that others don't imply
         self.loops: dict[int, tuple[object, System]] = {}  # of loops, by identity, what they need (`hoisting.needs`)
         self._shared: dict[tuple, tuple[int, Sparse]] = {}  # tableaus beside rows, and of how many floors they know
-        self._given: dict[tuple, Known] = {}  # what holds where other rows hold, too
         self._floors = parent._floors.copy() if parent else set()
 
     def given(self, system: System) -> Known:
         """What holds where the rows of a system over outer columns hold, too; remembered with all that it learns."""
         if not (system.ineqs or system.eqs or system.mods):
             return self
-        what = (len(self._new), *_rows(system))
-        if what not in self._given:
-            self._given[what] = Known(self.columns, self, system)
-        return self._given[what]
+        what = (self, len(self._new), *_rows(system))
+        found = self.columns.given.get(what)
+        if found is None:
+            found = self.columns.given[what] = Known(self.columns, self, system)
+        return found
 
     # ---- tableaus
 
@@ -108,8 +108,9 @@ class Known(Glance):
         """Tell the tableau what the floors in a row are."""
         floors = self.columns.floors
         if floors:
-            self._loaded()
-            for c, _ in key:
+            if self._tab is None:
+                self._loaded()
+            for c, _ in key if key and key[-1][0] >= FLOOR else ():
                 if c in floors and c not in self._floors:
                     self._floors.add(c)
                     low, high = self.columns.floor_rows(c)
@@ -229,7 +230,7 @@ class Known(Glance):
         if plain is not None:
             return plain < const + 1
         self._know_floors(key)
-        tab = self._loaded()
+        tab = self._tab or self._loaded()
         most, made = self._denied.get(key, (const - 1, 0))
         if made == tab.made and const <= most:
             return False

@@ -137,8 +137,8 @@ class System:
 
     def copy(self) -> System:
         """One that can be changed."""
-        out = System()
-        out.eqs, out.ineqs, out.mods = self.eqs[:], dict(self.ineqs), self.mods[:]
+        out = System.__new__(System)
+        out.eqs, out.ineqs, out.mods = self.eqs[:], self.ineqs.copy(), self.mods[:]
         out.empty, out.exact, out.tied = self.empty, self.exact, self.tied
         return out
 
@@ -259,11 +259,11 @@ class System:
             del self.ineqs[key]
         for key, const in old:
             self.ge(*put(key, const, col, image, shift, den))
-        if any(coefficient(k, col) for k, _ in self.eqs):
+        if self.eqs and any(coefficient(k, col) for k, _ in self.eqs):
             eqs, self.eqs = self.eqs, []
             for key, const in eqs:
                 self.eq(*(put(key, const, col, image, shift, den) if coefficient(key, col) else (key, const)))
-        if any(coefficient(k, col) for k, _, _ in self.mods):
+        if self.mods and any(coefficient(k, col) for k, _, _ in self.mods):
             mods, self.mods = self.mods, []
             for key, const, d in mods:
                 if coefficient(key, col):
@@ -328,10 +328,10 @@ class System:
 
     def _effort(self, col: int) -> tuple[bool, int]:
         """Whether removing a column is inexact, and how many rows it adds."""
-        up = [v for key in self.ineqs for c, v in key if c == col and v > 0]
-        down = [-v for key in self.ineqs for c, v in key if c == col and v < 0]
-        exact = max(up, default=1) == 1 or max(down, default=1) == 1
-        return (not exact, len(up) * len(down) - len(up) - len(down))
+        some = [v for key in self.ineqs for c, v in key if c == col]
+        up = len([v for v in some if v > 0])
+        down = len(some) - up
+        return (up > 0 < down and max(some) > 1 and min(some) < -1, up * down - up - down)
 
     def round_bounds(self, col: int, low: Ends, high: Ends) -> None:
         """Make constants of bounds of a column that are always within one unit: of 0 <= 16*t + c where 0 <= c <= 15."""
@@ -427,11 +427,12 @@ def solve(system: System, free: Callable[[int], bool], replace: Callable[[int, K
     replace : called with (column, image, shift, den) for every substitution; it must change the system, too.
     """
     while not system.empty:
-        at = next((k for k, (key, _) in enumerate(system.eqs) if any(free(c) for c, _ in key)), None)
-        if at is None:
+        for at, (key, const) in enumerate(system.eqs):  # noqa: B007
+            mine = [t for t in key if free(t[0])]
+            if mine:
+                break
+        else:
             return
-        key, const = system.eqs[at]
-        mine = [(c, v) for c, v in key if free(c)]
         unit = next((c for c, v in mine if v in (1, -1)), None)
         if unit is not None:
             del system.eqs[at]
