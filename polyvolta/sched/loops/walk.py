@@ -49,7 +49,7 @@ from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.spans.turns import as_one, meet
-from polyvolta.sched.loops.spans.windows import in_windows
+from polyvolta.sched.loops.spans.windows import at_floors, in_windows
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import (
@@ -306,8 +306,8 @@ class Scanner(Writer):
         apart by tests at every value. Several pieces are told apart anyway, if they are not one here (`together`): all
         are in parts where these take turns, if half of these or more are of what is not exact, and nothing but numbers
         says where: each would test sizes, too.
-        What stays whole is in windows of remainders, if there are any (`windows`). What then is not exact gets strides
-        that integers leave: no loop runs, nor test is made, between.
+        What stays whole is in windows of remainders, or at values of floors, if there are any (`windows`). What then is
+        not exact gets strides that integers leave: no loop runs, nor test is made, between.
         """
         equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
         if self.parted and len(state.pieces) > 1:
@@ -342,6 +342,7 @@ class Scanner(Writer):
         if self.parted and kinds:
             free = [0 if "atomic" in {m.loop_type, m.isolated_type} else c for m, c in zip(members, loops, strict=True)]
             in_windows(state.known, whole, each, taken, loops, free)
+            at_floors(state.known, whole, each, taken, loops, free)
         out: list[Lane] = []
         for piece, lane, some, turn in zip(state.pieces, whole, each, taken, strict=True):
             stays = lane.exact or lane.empty or not self.parted

@@ -17,7 +17,7 @@ from math import inf
 
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known, difference
-from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, least_of, negated, plus, without
 from polyvolta.sched.loops.rows.strides import common_stride, grid, stride
 from polyvolta.sched.loops.rows.tableaus import ALMOST, Sparse
 
@@ -89,9 +89,19 @@ class Bounds:
         return out
 
     def within(self, known: Known, col: int) -> Known:
-        """What is known in the loop where that is known around it; the last answer is remembered."""
+        """What is known in the loop where that is known around it; the last answer is remembered.
+
+        Of a bound with a divisor that is the number, too, that it is at least: of 5*c1 >= 3*c0 - 3 it is c1 >= 0.
+        """
         if self._within is None or self._within[0] is not known:
-            self._within = known, known.given(self.system(col))
+            rows = self.system(col)
+            for sign, sides in ((1, self.low), (-1, self.high)):
+                for key, const, a in sides:
+                    rest = without(key, col)
+                    least = least_of(negated(rest), -const, known.low, known.high) if a > 1 and rest else None
+                    if least is not None and least % a:
+                        rows.ge(((col, sign),), -least // a)
+            self._within = known, known.given(rows)
         return self._within[1]
 
 

@@ -15,7 +15,7 @@ from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, outside, plus
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sched.loops.rows.steps import whole
+from polyvolta.sched.loops.rows.steps import beyond_remainders, of_multiples, whole
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
@@ -62,7 +62,7 @@ class Lane:
         self._project(columns, known, start, found)
         if self.rounds and not self.exact:
             before, each = self.shadows, [(k, col) for k, col in enumerate(columns) if col and k >= start]
-            self._project(columns, known, start, found, whole)
+            self._project(columns, known, start, found, whole, of_multiples(beyond_remainders(self.piece.system)))
             if not self.exact and all(before[k].rows_of(col) == self.shadows[k].rows_of(col) for k, col in each):
                 self.shadows = before
 
@@ -73,6 +73,7 @@ class Lane:
         start: int,
         found: dict[int, System | None],
         resolve: Callable[[System], bool] | None = None,
+        system: System | None = None,
     ) -> None:
         """The same.
 
@@ -80,9 +81,10 @@ class Lane:
         ----------
         found : what is resolved for each loop, remembered for the next time.
         resolve : may change what columns are projected away from (`System.without`).
+        system : the rows, where they say more than those of the piece.
         """
-        shadows: list[System] = [self.piece.system] * len(columns)
-        rest = self.piece.system
+        rest = self.piece.system if system is None else system
+        shadows: list[System] = [rest] * len(columns)
         gone = [c for c in rest.columns() if c >= LOCAL]
         if gone:
             rest = rest.without(gone, known.low, known.high, resolve)

@@ -34,7 +34,7 @@ from polyvolta.sched.loops.rows.linear import (
     solve,
     without,
 )
-from polyvolta.sched.loops.rows.steps import equalities, grids, landed, pinned, told, zeros
+from polyvolta.sched.loops.rows.steps import equalities, grids, landed, of_multiples, pinned, told, zeros
 from polyvolta.sets import Aff
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine.simplex import Tableau
@@ -290,7 +290,7 @@ class Piece:
         self, outer: Callable[[Key], bool], around: bool, columns: Collection[int]
     ) -> Iterator[tuple[Key, int]]:
         """Rows that are 0 of a local column, or one of some others, and what is outside."""
-        for col, den, key, const in pinned(self.system, outer, around, columns):
+        for col, den, key, const in pinned(of_multiples(self.system), outer, around, columns):
             yield total([(1, (((col, 1),), 0, 1)), (-1, self.outer_floor(den, key, const))])[:2]
 
     def at_values(self, names: Collection[str], outer: Callable[[Key], bool], most: int) -> list[Piece]:

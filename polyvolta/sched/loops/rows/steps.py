@@ -281,6 +281,50 @@ def _reached(system: System) -> tuple[Ends, Ends]:
     return low, high
 
 
+def of_multiples(system: System) -> System:
+    """A system with what its rows say of multiples where numbers bound the rest; itself if that is no more.
+
+    Of 3*q + c >= 0 and 0 <= c <= 2 comes q >= 0, also if q is c0 - e: c is at most what 3*q + c is. Rationals say that
+    3*q >= -2. Instances are the same. Cost: a sum for each coefficient of a row.
+    """
+    out, (low, high) = None, system.ends()
+    for key, const in system.ineqs.items():
+        for g in {abs(v) for _, v in key} - {1}:
+            whole = tuple([(c, v // g) for c, v in key if v % g == 0])
+            rest = tuple([(c, -v) for c, v in key if v % g])
+            least = least_of(rest, -const, low, high) if rest and len(whole) > 1 else None
+            if least is not None and least % g:
+                out = out or system.copy()
+                out.ge(whole, -least // g)
+    return system if out is None else out
+
+
+def beyond_remainders(system: System) -> System:
+    """A system with the rows that are at least the remainder that they have by a congruence; itself if there are none.
+
+    Of 0 <= j, 0 <= c <= 3 and j = c mod 4 comes c <= j. Rationals say c - 3 <= j, by which a loop over c begins with
+    what is in no tile of j. Instances are the same. Cost: as many sums of rows as there are of these and remainders.
+    """
+    out = None
+    for row, shift, d in system.mods:
+        for sign in (1, -1):
+            for key, low in system.ineqs.items():
+                high = system.ineqs.get(negated(key))
+                if high is None or not 0 < low + high < d:
+                    continue
+                wanted = plus(1, key, sign, row)
+                for other, least in system.ineqs.items():
+                    rest = plus(1, other, -1, wanted)
+                    if other not in (key, negated(key)) and all(v % d == 0 for _, v in rest):
+                        # other + least >= 0, key + low is a remainder, and their difference has one modulo d
+                        at = (least - low - sign * shift) % d
+                        begin = at - d * ((at + low + high) // d)
+                        if begin > -low - high:
+                            out = out or system.copy()
+                            out.ge(plus(1, other, -1, key), least - low - begin)
+    return system if out is None else out
+
+
 def strides_of(eqs: Sequence[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:
     """The congruences of single columns that equalities make: c0 = 2*c1 + 1 says that c0 is odd."""
     for key, const in eqs:

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
+from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
@@ -47,15 +49,19 @@ def of_one(known: Known, shadows: Sequence[System], col: int, once: bool, innerm
     return cells if cells is not None and len(cells) <= best[2] else None
 
 
-def alone(known: Known, shadows: Sequence[System], col: int, least: int, innermost: bool) -> list[System] | None:
+def alone(
+    known: Known, shadows: Sequence[System], col: int, least: int, innermost: bool, much: bool
+) -> list[System] | None:
     """The values around all but one of some shadows, and the many that this one has alone; None where none has.
 
     Where the others are on both sides of these, the values before them and behind. None of fewer than `least` others,
-    whose tests are not worth a loop, unless these have loops inside, and several values between numbers.
+    whose tests are not worth a loop, unless these have loops inside, and several values between numbers; or but a few
+    values where `much` is asked at each.
     """
     for s in shadows if len(shadows) <= SOME else ():
         others = [o for o in shadows if o is not s]
-        if len(others) < least and (innermost or not all(span(o, col) for o in others)):
+        few = much and all(width(known, o, col, ONCE) for o in others)
+        if len(others) < least and not few and (innermost or not all(span(o, col) for o in others)):
             continue
         around = others[0]
         for o in others[1:]:
@@ -70,6 +76,16 @@ def alone(known: Known, shadows: Sequence[System], col: int, least: int, innermo
         if len(rest) == 1:
             return [*rest, *difference(known, System(), telling(known, System(), rest[0]))]
     return None
+
+
+def asked(known: Known, lanes: Sequence[Lane], k: int, col: int) -> int:
+    """How many rows that its bounds do not ensure loop k asks of some lanes at each value, congruences included."""
+    b = bounds(known, [lane.shadows[k] for lane in lanes], col)
+    if b is None:
+        return 0
+    inside = b.within(known, col)
+    each = [beyond(inside, lane.shadows[k]) for lane in lanes]
+    return sum(len([*rows.every_ge()]) + len(rows.mods) for rows in each)
 
 
 def mixed(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None) -> bool:

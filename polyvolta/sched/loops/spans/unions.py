@@ -15,6 +15,7 @@
     S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`numbers`)
     S1[i] -> [i] for i < n, S2[i] -> [i] for i < m      a loop of S1 that asks for S2, and S2 from n on (`unordered`)
     S1[i] -> [i] for 0 <= i < n, S2[] -> [4]            S1 to 3, S2, S1 from 4 on, outermost (`numbers`)
+    S1[i] -> [i] for odd n and n <= 3i, S2[i] -> [i] for i < 3      an innermost one to 2, and S1 where n is odd
     S1[i] -> [i, 2], S2[i, j] -> [20, i, j]            to 19, at 20, and from 21 on: loops of S2 are cut at 2 alone
 
 Statements that take turns share a loop (`groups`), which runs from the least to the greatest of their values. Where
@@ -39,7 +40,7 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
-from polyvolta.sched.loops.spans.alone import SOME, alone, at_end, mixed, of_one
+from polyvolta.sched.loops.spans.alone import SOME, alone, asked, at_end, mixed, of_one
 from polyvolta.sched.loops.spans.cases import by_sizes
 from polyvolta.sched.loops.spans.few import around_few, around_places, beside_few, between_numbers
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
@@ -51,6 +52,7 @@ from polyvolta.sched.loops.spans.unordered import around_one
 from polyvolta.sched.loops.weighing.cuts import weighed
 
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
+MUCH = 3  # tests at each value for which it is where the others have but a few values
 
 Items = list[list[Lane]]  # what is to be a loop, each
 
@@ -149,6 +151,14 @@ class Shared:
             cells = between_numbers([lane.shadows[self.k] for lane in lanes], self.col)
         found = self.in_order(within(self.known, lanes, cells or (), self.k, self.col))
         return found if len(found) > 1 else [lanes]
+
+    def again(self, items: Items) -> Items:
+        """Items, of which short ones are cut as loops of their own: they have other holes than one that is long."""
+        where, out = (self.k, self.columns, self.first, self.place), list[list[Lane]]()
+        for lanes in items:
+            short = not long(self.known, [lane.shadows[self.k] for lane in lanes], self.col)
+            out += [one.lanes for one in parted(self.known, Group(lanes), *where)] if short else [lanes]
+        return out
 
     def weighed(self, found: Items) -> Items:
         """What shares a loop, or in an outermost or innermost one what tests less at sizes that are not alike."""
@@ -270,14 +280,17 @@ def _by_sizes(loop: Shared) -> Items | None:
 def _alone(loop: Shared) -> Items | None:
     """The many values that one has alone, if at least two others are not tested there, or three: it is written twice.
 
-    One other is enough if it is tested before each instance and behind it.
+    One other is enough if it is tested before each instance and behind it, or if it has few values and an innermost
+    loop asks much at each. Short loops that are left are cut as such in an outermost one.
     """
     if not (loop.place.outermost or loop.place.innermost):
         return None
     least = OTHERS[loop.place.innermost and loop.place.outermost]
     if len(loop.shadows) <= least and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first):
         least = 1
-    return loop.within(alone(loop.known, loop.shadows, loop.col, least, loop.place.innermost))
+    much = loop.place.innermost and asked(loop.known, loop.lanes, loop.k, loop.col) >= MUCH
+    items = loop.within(alone(loop.known, loop.shadows, loop.col, least, loop.place.innermost, much))
+    return loop.again(items) if items and loop.once and not loop.place.innermost else items
 
 
 def _beside_few(loop: Shared) -> Items | None:

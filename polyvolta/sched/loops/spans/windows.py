@@ -3,11 +3,15 @@
 Where c0 is floor(i/20), what (i + 7) mod 20 <= 9 keeps of a tile is its end and its beginning: floor((i + 7)/20) is
 c0 + 1 at its end and c0 before, and at either the remainder is a row. No loop runs through what is between to test it.
 Where c0 is floor(i/10) the end is in odd tiles and the beginning in even ones.
+
+The same of floors that have few values between numbers, tiles or not: of [floor(-i/4) + floor(j/4), 4*floor(j/4) - i]
+for 0 <= i <= 2 and 1 <= j <= 4 all j but the last one are before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import FEW, Lane, linked
@@ -72,6 +76,82 @@ def windows(lane: Lane, columns: Sequence[int], known: Known, most: int = FEW) -
                 return None
             out += some
     return out if 0 < len(out) <= most else None
+
+
+def at_floors(
+    known: Known,
+    whole: Sequence[Lane],
+    each: Sequence[list[Lane]],
+    taken: list[bool],
+    columns: Sequence[int],
+    free: Sequence[int],
+) -> None:
+    """Take lanes in parts at values of floors between numbers, where these take turns; note in `taken` which are.
+
+    They take turns in a loop that has others inside, so that these need no test of what part it is. Where that is in
+    the innermost one other lanes must not be together with two parts: the test would be one for each.
+
+    Parameters
+    ----------
+    whole, each, taken, columns, free : as of `in_windows`.
+    """
+    last = max([k for k, col in enumerate(free) if col], default=0)
+    places = [Compared(known, 0, [col if k < last else 0 for k, col in enumerate(free)], None)]
+    places.append(Compared(known, 0, free, None))
+    for n in [n for n, lane in enumerate(whole) if not (taken[n] or lane.empty or lane.shadows[-1].exact)]:
+        others = [one for k, some in enumerate(each) if k != n for one in some if not one.empty]
+        parts = _in_turn(known, whole[n], columns, places, others, FEW)
+        if len(parts) > 1:
+            each[n][:], taken[n] = parts, True
+
+
+def _in_turn(
+    known: Known, lane: Lane, columns: Sequence[int], places: Sequence[Compared], others: Sequence[Lane], most: int
+) -> list[Lane]:
+    """At most so many parts of a lane at values of floors, which take turns in loops around others, or in all; itself
+    if there are none.
+    """
+
+    def turns(a: Lane, b: Lane, where: Compared) -> bool:
+        return where.precedes(a, b) or where.precedes(b, a)
+
+    for parts in _by_floors(lane.piece):
+        each = [Lane.of(part, columns, known, rounds=lane.rounds) for part in parts]
+        each = [one for one in each if not one.empty]
+        if not 1 < len(each) <= most:
+            continue
+        outer, inner = (all(turns(a, b, where) for a, b in combinations(each, 2)) for where in places)
+        if outer or (inner and all(sum(not turns(one, o, places[1]) for one in each) < 2 for o in others)):
+            out: list[Lane] = []
+            for k, one in enumerate(each):
+                left = most - len(out) - len(each) + k + 1
+                exact = one.shadows[-1].exact
+                out += [one] if exact else _in_turn(known, one, columns, places, others, left)
+            return out
+    return [lane]
+
+
+def _by_floors(piece: Piece) -> Iterator[list[Piece]]:
+    """The parts of a piece at the values of each floor of one local column that are few and between numbers."""
+    mine = [v for v in piece.floors.values() if v[2] == 1 and _single(v[0])]
+    if not mine:
+        return
+    place = {c: 1 + k for k, c in enumerate(sorted(piece.system.columns()))}
+    tab = Tableau(len(place))
+    for row in piece.system.every_ge():
+        tab.add_ineq(dense(place, *row))
+    found = [] if tab.empty else [(span, v) for v in mine if (span := _span(tab, place, v)) is not None]
+    for (begin, end), (key, const, _) in sorted(found, key=lambda one: one[0][1] - one[0][0]):
+        if begin < end:
+            col, sign = key[-1]
+            out = []
+            for n in range(begin, end + 1):
+                part = piece.copy()
+                part.replace(col, *total([(sign, ((), n, 1)), (-sign, (key[:-1], const, 1))]))
+                part.settle()
+                part.fix_floors()
+                out += [] if part.system.empty else [part]
+            yield out
 
 
 def _single(key: Key) -> bool:
