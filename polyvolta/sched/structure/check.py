@@ -157,7 +157,8 @@ class _Check:
                 raise self.bad((*at, k), f"the children of a {what} are filters, not {kind_of(child)}")
             self.filter((*at, k), child, tuples)
         for s in names_of(instances):
-            left, own = instances.only(s), []
+            left = instances.only(s).drop_unused_params()  # others, as an extension's, may speak of more
+            own, named = [], left.param_names
             for k, child in enumerate(node.children):
                 if not isinstance(child, Filter) or s not in child.statements:
                     continue
@@ -165,7 +166,7 @@ class _Check:
                 if not (twice := one - left).is_empty():
                     raise self.bad((*at, k), f"the filters overlap: {example(twice)} is in an earlier one too")
                 left = left - one
-                if new := [p for p in one.param_names if p not in instances.param_names]:
+                if new := [p for p in one.param_names if p not in named]:
                     own.append((one, new))
             for one, new in own if not left.is_empty() else ():
                 left = left - one.project_out_param(*new)
