@@ -1012,6 +1012,13 @@ TREES = {
              "[M, N] -> [{ S[] -> [(1)]; T[i, j] -> [(floor(i/2))] }, { S[] -> [(2)]; T[i, j] -> [(i)] }]" } }""",
         {-2: 13, 0: 15, 1: 6, 2: 6, 3: 34, 9: 52, 40: 145},
     ),
+    "blocks by their colours, the digits of which are remainders of the blocks": (
+        """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M }", child: {
+             schedule: "[{ S[i, j] -> [((floor(i/4) mod 2) + 2*(floor(j/4) mod 2))] },
+                         { S[i, j] -> [(floor(i/4))] }, { S[i, j] -> [(floor(j/4))] },
+                         { S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]" } }""",
+        {0: 3, 1: 12, 9: 174, 40: 2649},
+    ),
 }
 
 
@@ -1049,3 +1056,19 @@ def test_remainders_of_two_sizes_that_leave_nothing_stand_before_a_loop():
     found = scan(tree)
     assert all(deviation(tree, found, {"M": m, "N": n}) is None for m in range(5) for n in range(5))
     assert [counted(found.body, {"M": m, "N": 10}) for m in (26, 27, 28)] == [2, 2, 2]
+
+
+def test_a_row_that_each_iteration_asks_stands_before_the_loops_whatever_other_sizes_are():
+    """What is copied for each tile asks for M >= 3, which all other code needs, and which holds where N >= 3 = M."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j] : 1 <= i < N - 1 and 1 <= j < M - 1 }", child: {
+             schedule: "[{ S[i, j] -> [(floor(i/8))] }, { S[i, j] -> [(floor(j/8))] }]", child: {
+             extension: "[N, M] -> { [a, b] -> copy[x, y] : 8a - 1 <= x <= 8a + 8 and 0 <= x < N and 0 <= y <= 8 and y < M
+                             and 0 <= 8b < M }",
+             child: { sequence: [
+             { filter: "{ copy[x, y] }", child: { schedule: "[{ copy[x, y] -> [(x)] }, { copy[x, y] -> [(y)] }]" } },
+             { filter: "{ S[i, j] }", child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]" } } ] } } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(2, 12) for m in range(12))
+    assert [counted(found.body, {"N": 90, "M": m}) for m in (0, 2)] == [2, 2]

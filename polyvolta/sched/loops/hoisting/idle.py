@@ -138,11 +138,9 @@ def idle(known: Known, body: Sequence[Ast]) -> System:
     sizes = {known.columns.ids[name] for name in known.columns.sizes}
     rows = [known.columns.bare(*row) for row in required(known, body).every_ge()]
     for key, const in sorted(rows, key=lambda row: len(row[0])):
-        there = alike.given(out)
-        if all(c in sizes for c, _ in key) and not there.implies(key, const):
-            opposite = System()
-            opposite.ge(negated(key), -const - 1)
-            if many(there.given(opposite), body) or any(_asked_inside(known, node, (key, const)) for node in body):
+        if all(c in sizes for c, _ in key) and not known.given(out).implies(key, const):
+            there = alike.given(out).given(_holding((negated(key), -const - 1)))
+            if many(there, body) or any(_asked_inside(known, node, (key, const)) for node in body):
                 out.ge(key, const)
     return out
 
