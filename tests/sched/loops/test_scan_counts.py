@@ -1063,8 +1063,8 @@ def test_a_row_that_each_iteration_asks_stands_before_the_loops_whatever_other_s
     tree = Schedule.parse(
         """{ domain: "[N, M] -> { S[i, j] : 1 <= i < N - 1 and 1 <= j < M - 1 }", child: {
              schedule: "[{ S[i, j] -> [(floor(i/8))] }, { S[i, j] -> [(floor(j/8))] }]", child: {
-             extension: "[N, M] -> { [a, b] -> copy[x, y] : 8a - 1 <= x <= 8a + 8 and 0 <= x < N and 0 <= y <= 8 and y < M
-                             and 0 <= 8b < M }",
+             extension: "[N, M] -> { [a, b] -> copy[x, y] : 8a - 1 <= x <= 8a + 8 and 0 <= x < N
+                             and 0 <= y <= 8 and y < M and 0 <= 8b < M }",
              child: { sequence: [
              { filter: "{ copy[x, y] }", child: { schedule: "[{ copy[x, y] -> [(x)] }, { copy[x, y] -> [(y)] }]" } },
              { filter: "{ S[i, j] }", child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]" } } ] } } } }"""
