@@ -135,10 +135,9 @@ def idle(known: Known, body: Sequence[Ast]) -> System:
     between numbers, as a processor of eight, is not one of these: it is small where the others are large.
     """
     out, alike = System(), _alike(known)
-    sizes = {known.columns.ids[name] for name in known.columns.sizes}
     rows = [known.columns.bare(*row) for row in required(known, body).every_ge()]
     for key, const in sorted(rows, key=lambda row: len(row[0])):
-        if all(c in sizes for c, _ in key) and not known.given(out).implies(key, const):
+        if known.columns.of_sizes(key) and not known.given(out).implies(key, const):
             there = alike.given(out).given(_holding((negated(key), -const - 1)))
             if many(there, body) or any(_asked_inside(known, node, (key, const)) for node in body):
                 out.ge(key, const)
