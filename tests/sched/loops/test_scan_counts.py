@@ -1072,3 +1072,30 @@ def test_a_row_that_each_iteration_asks_stands_before_the_loops_whatever_other_s
     found = scan(tree)
     assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(2, 12) for m in range(12))
     assert [counted(found.body, {"N": 90, "M": m}) for m in (0, 2)] == [2, 2]
+
+
+def test_a_remainder_without_which_long_loops_find_nothing_stands_before_them():
+    """Full tiles of eight are apart, and what is left of n is none at each eighth n, whatever m is."""
+    tree = Schedule.parse(
+        """{ domain: "[n, m] -> { S[i, j] : 0 <= i < n and 0 <= j < m }", child: {
+             schedule: "[{ S[i, j] -> [(floor(i/8))] }, { S[i, j] -> [(j)] }]",
+             options: "[n, m] -> { isolate[[] -> [a, j]] : 0 <= a and 8a + 8 <= n }", child: {
+             schedule: "[{ S[i, j] -> [(i mod 8)] }]" } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"n": n, "m": m}) is None for n in (0, 3, 8, 9) for m in (0, 1, 4))
+    each = {n: counted(found.body, {"n": n, "m": 90}) for n in (1, 8, 9, 16)}
+    assert each == {1: 275, 8: 904, 9: 1177, 16: 1806}
+
+
+def test_a_loop_at_sizes_that_leave_one_value_inside_asks_for_no_statement_that_has_none():
+    """At m = 1 only A is left, at j = 0 of each row: a loop of rows, in which neither B nor j is looked for."""
+    tree = Schedule.parse(
+        """{ domain: "[n, m] -> { A[i, j] : 0 <= i < n and 0 <= j < m; B[i, j] : 1 <= i < n and 1 <= j < m }", child: {
+             schedule: "[{ A[i, j] -> [(i)]; B[i, j] -> [(i + 1)] }, { A[i, j] -> [(j)]; B[i, j] -> [(j + 1)] }]",
+             child: { sequence: [ { filter: "{ A[i, j] }" }, { filter: "{ B[i, j] }" } ] } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"n": n, "m": m}) is None for n in range(5) for m in range(5))
+    each = {(n, m): counted(found.body, {"n": n, "m": m}) for n, m in ((90, 1), (90, 0), (1, 90), (40, 40))}
+    assert each == {(90, 1): 92, (90, 0): 2, (1, 90): 102, (40, 40): 3406}

@@ -81,6 +81,26 @@ def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: boo
     return guarded(conditions, body, at)
 
 
+def remainders_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
+    """The same code with what loops need of remainders of sizes around each that makes many tests without, as these.
+
+    for (c0 = 0; c0 < m; c0++)                          if (n % 8 >= 1)
+      for (c1 = 0; c1 < n % 8; c1++) S(c0, c1);   ->      for (c0 = 0; c0 < m; c0++)
+                                                            for (c1 = 0; c1 < n % 8; c1++) S(c0, c1);
+    """
+    out: list[Ast] = []
+    for node in body:
+        if isinstance(node, For):
+            conditions = stated(known.columns, idle(known, (node,), True), writer.tidy)
+            out += guarded(conditions, less((node,), conditions), node.at)
+            continue
+        if isinstance(node, If | Block):
+            there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
+            node = replace(node, body=remainders_before(there, node.body, writer))  # noqa: PLW2901
+        out.append(node)
+    return tuple(out)
+
+
 def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
     """Some code with the most neighbours under a row over sizes that all of them need; so what is before and behind.
 
@@ -126,18 +146,20 @@ def _holding(*rows: Row) -> System:
     return out
 
 
-def idle(known: Known, body: Sequence[Ast]) -> System:
-    """Rows over sizes without which nothing in some code runs, and more than a few tests may be made.
+def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
+    """Rows over sizes, or with remainders of sizes, without which nothing in some code runs, and more than a few tests
+    may be made.
 
     One that is asked at each iteration of a loop is asked before it, however few these are.
 
     May be made at sizes that are alike: with M = 0 the loop over N outside of one over M is left as it is. What is
     between numbers, as a processor of eight, is not one of these: it is small where the others are large.
     """
-    out, alike = System(), _alike(known)
+    out, alike, columns = System(), _alike(known), known.columns
     rows = [known.columns.bare(*row) for row in required(known, body).every_ge()]
     for key, const in sorted(rows, key=lambda row: len(row[0])):
-        if known.columns.of_sizes(key) and not known.given(out).implies(key, const):
+        asked = columns.of_sizes(key) and remainders == any(c in columns.floors for c, _ in key)
+        if asked and not known.given(out).implies(key, const):
             there = alike.given(out).given(_holding((negated(key), -const - 1)))
             if many(there, body) or any(_asked_inside(known, node, (key, const)) for node in body):
                 out.ge(key, const)
