@@ -40,7 +40,7 @@ from polyvolta.sched.loops.conditions import (
     widest,
 )
 from polyvolta.sched.loops.hoisting.needs import extent, less, needs, of_sizes, required, stating
-from polyvolta.sched.loops.hoisting.plain import cases_of
+from polyvolta.sched.loops.hoisting.plain import cases_of, periodic
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, negated
@@ -147,7 +147,7 @@ def _holding(*rows: Row) -> System:
 
 
 def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
-    """Rows over sizes, or with remainders of sizes, without which nothing in some code runs, and more than a few tests
+    """Rows over sizes, or over remainders of these alone, without which nothing in some code runs, and more than a few tests
     may be made.
 
     One that is asked at each iteration of a loop is asked before it, however few these are.
@@ -159,6 +159,7 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
     rows = [known.columns.bare(*row) for row in required(known, body).every_ge()]
     for key, const in sorted(rows, key=lambda row: len(row[0])):
         asked = columns.of_sizes(key) and remainders == any(c in columns.floors for c, _ in key)
+        asked = asked and (not remainders or periodic(columns.aff(key, 0)))
         if asked and not known.given(out).implies(key, const):
             there = alike.given(out).given(_holding((negated(key), -const - 1)))
             if many(there, body) or any(_asked_inside(known, node, (key, const)) for node in body):
