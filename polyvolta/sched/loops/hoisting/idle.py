@@ -147,20 +147,24 @@ def _holding(*rows: Row) -> System:
 
 
 def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
-    """Rows over sizes, or over remainders of these alone, without which nothing in some code runs, and more than a few tests
-    may be made.
+    """Rows over sizes without which nothing in some code runs, and more than a few tests may be made.
 
     One that is asked at each iteration of a loop is asked before it, however few these are.
 
     May be made at sizes that are alike: with M = 0 the loop over N outside of one over M is left as it is. What is
     between numbers, as a processor of eight, is not one of these: it is small where the others are large.
+
+    Parameters
+    ----------
+    remainders : whether rows are those of remainders of sizes alone.
     """
     out, alike, columns = System(), _alike(known), known.columns
-    rows = [known.columns.bare(*row) for row in required(known, body).every_ge()]
+    rows = [columns.bare(*row) for row in required(known, body).every_ge()]
     for key, const in sorted(rows, key=lambda row: len(row[0])):
-        asked = columns.of_sizes(key) and remainders == any(c in columns.floors for c, _ in key)
-        asked = asked and (not remainders or periodic(columns.aff(key, 0)))
-        if asked and not known.given(out).implies(key, const):
+        floors = any(c in columns.floors for c, _ in key)
+        if not columns.of_sizes(key) or floors != remainders or (floors and not periodic(columns.aff(key, 0))):
+            continue
+        if not known.given(out).implies(key, const):
             there = alike.given(out).given(_holding((negated(key), -const - 1)))
             if many(there, body) or any(_asked_inside(known, node, (key, const)) for node in body):
                 out.ge(key, const)
