@@ -39,7 +39,7 @@ from polyvolta.sched.loops.conditions import (
     stated,
     widest,
 )
-from polyvolta.sched.loops.hoisting.needs import extent, less, needs, of_sizes, required, stating
+from polyvolta.sched.loops.hoisting.needs import extent, less, needs, of_sizes, required, seldom, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of, periodic
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
@@ -87,7 +87,11 @@ def remainders_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tu
     for (c0 = 0; c0 < m; c0++)                          if (n % 8 >= 1)
       for (c1 = 0; c1 < n % 8; c1++) S(c0, c1);   ->      for (c0 = 0; c0 < m; c0++)
                                                             for (c1 = 0; c1 < n % 8; c1++) S(c0, c1);
+
+    Where sizes are small anyway loops are as they were.
     """
+    if any(seldom(known, *row) for row in known.ineqs.items()):
+        return body
     out: list[Ast] = []
     for node in body:
         if isinstance(node, For):
