@@ -25,6 +25,7 @@ from polyvolta.sched.nodes import (
 from polyvolta.sched.structure.reach import expansion_of, names_of, of_groups, passed
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Map, Set, Tuple, nearest
+from polyvolta.sets.conjuncts.conjunct import uses
 from polyvolta.sets.errors import kind_of
 
 
@@ -157,8 +158,9 @@ class _Check:
                 raise self.bad((*at, k), f"the children of a {what} are filters, not {kind_of(child)}")
             self.filter((*at, k), child, tuples)
         for s in names_of(instances):
-            left = instances.only(s).drop_unused_params()  # others, as an extension's, may speak of more
-            own, named = [], left.param_names
+            left, own = instances.only(s), []
+            of_left = [c for _, cs in left.parts for c in cs]  # others, as an extension's, may speak of more
+            named = {p for k, p in enumerate(left.param_names) if any(uses(c, k) for c in of_left)}
             for k, child in enumerate(node.children):
                 if not isinstance(child, Filter) or s not in child.statements:
                     continue
