@@ -26,7 +26,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
-from polyvolta.sched.loops.spans.cases import by_calls, by_presence, by_sizes, by_strides, by_tests, by_turns
+from polyvolta.sched.loops.spans.cases import by_calls, by_presence, by_sizes, by_strides, by_tests, by_turns, by_widths
 from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.few import apart, beside_few
@@ -199,8 +199,9 @@ class BandLoops(Around):
         out: tuple[Ast, ...] = ()
         cases = self.outer_cases(k, group, state) if not decided else ()
         for case in cases:
-            here = Group([lane.copy() for lane in lanes], group.cell)  # loops settle floors of their lanes
-            some = self.group(k, here, state.knowing(case), sure, decided=True)
+            inside = state.knowing(case)
+            left = [lane.copy() for lane in lanes if not inside.known.excludes(lane.shadows[k])]  # loops settle floors
+            some = self.group(k, Group(left, group.cell), inside, sure, decided=True)
             out += guarded(stated(state.known.columns, case, self.writer.tidy), some, self.at)
         if cases:
             return guarded(conditions, out, self.at)
@@ -292,11 +293,12 @@ class BandLoops(Around):
         return *out, *guarded(conditions, some, self.at)
 
     def sized(self, k: int, lanes: list[Lane], case: System, known: Known) -> List[System]:
-        """Small sizes and all others within a case, where a loop is shorter then; empty where it is not."""
+        """Small sizes and all others within a case, where a loop is shorter then, or alone; empty where it is not."""
         there = known.given(case)
         inside = lanes if case.everywhere else [one for one in lanes if not there.surely_excludes(one.shadows[k])]
-        found: List[System] = ()
-        found = self.writer.searched(found, lambda kn: by_sizes(kn, inside, k, self.columns) or [], there)
+        search = self.writer.searched
+        found = search([], lambda kn: by_sizes(kn, inside, k, self.columns) or [], there)
+        found = found or search([], lambda kn: by_widths(kn, inside, k, self.columns), there)
         return [case.copy().add(sizes) for sizes in found]
 
     def typed(self, loop_type: str, k: int, lanes: list[Lane], end: int | None = None) -> bool:

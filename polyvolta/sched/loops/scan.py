@@ -32,7 +32,7 @@ from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.branches import branched, meeting
 from polyvolta.sched.loops.hoisting.either import needed_alternatives
 from polyvolta.sched.loops.hoisting.guards import met
-from polyvolta.sched.loops.hoisting.idle import asked_before
+from polyvolta.sched.loops.hoisting.idle import asked_before, remainders_before
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import least_apart
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
@@ -201,6 +201,8 @@ def _walked(scanner: Scanner, domain: Domain, context: Set | None, branches: boo
     body = guarded(needed_alternatives(scanner.known, body), body, (0,))
     if scanner.parted:
         body = scanner.searched(body, asked_before, scanner.known, body, scanner)
+        if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
+            body = scanner.searched(body, remainders_before, scanner.known, body, scanner)
     ranges = {**scanner.ranges, **scanner.seen}
     body = tidied(asked_once(tidied(body)))
     if scanner.parted and neighbours(body):

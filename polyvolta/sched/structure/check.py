@@ -25,6 +25,7 @@ from polyvolta.sched.nodes import (
 from polyvolta.sched.structure.reach import expansion_of, names_of, of_groups, passed
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Map, Set, Tuple, nearest
+from polyvolta.sets.conjuncts.conjunct import uses
 from polyvolta.sets.errors import kind_of
 
 
@@ -158,6 +159,8 @@ class _Check:
             self.filter((*at, k), child, tuples)
         for s in names_of(instances):
             left, own = instances.only(s), []
+            of_left = [c for _, cs in left.parts for c in cs]  # others, as an extension's, may speak of more
+            named = {p for k, p in enumerate(left.param_names) if any(uses(c, k) for c in of_left)}
             for k, child in enumerate(node.children):
                 if not isinstance(child, Filter) or s not in child.statements:
                     continue
@@ -165,7 +168,7 @@ class _Check:
                 if not (twice := one - left).is_empty():
                     raise self.bad((*at, k), f"the filters overlap: {example(twice)} is in an earlier one too")
                 left = left - one
-                if new := [p for p in one.param_names if p not in instances.param_names]:
+                if new := [p for p in one.param_names if p not in named]:
                     own.append((one, new))
             for one, new in own if not left.is_empty() else ():
                 left = left - one.project_out_param(*new)

@@ -49,6 +49,17 @@ def test_the_complement_is_not_asked():
     assert text(below([FROM_5]), below([UP_TO_4], B)) == "if (N >= 5) A(); else B();"
 
 
+def test_what_conditions_inside_exclude_is_in_the_other_branch():
+    """N = 2 and N = 3, under M >= 3, run nothing where N >= 5; beside a call they say nothing of it."""
+    inside = below([IS_2], B), below([IS_3], D)
+    assert text(below([FROM_5]), below([M_FROM_3], *inside)) == (
+        "if (N >= 5) { A(); } else if (M >= 3) { if (N == 2) B(); else if (N == 3) D(); }"
+    )
+    assert text(below([FROM_5]), below([M_FROM_3], *inside, A)) == (
+        "if (N >= 5) A(); if (M >= 3) { if (N == 2) B(); else if (N == 3) D(); A(); }"
+    )
+
+
 def test_a_chain_of_three_and_what_follows_all():
     found = text(below([FROM_5]), below([UP_TO_4, M_FROM_3], B), below([UP_TO_4, M_UP_TO_2], D), A)
     assert found == "if (N >= 5) A(); else if (M >= 3) B(); else D(); A();"

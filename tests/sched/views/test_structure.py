@@ -258,6 +258,18 @@ def test_a_child_narrows_by_parameters_of_its_own():
         Schedule.parse(text.format(4))
 
 
+def test_a_child_narrows_by_parameters_of_which_only_others_speak():
+    """PPCG's copies are of a thread as well; what it says of them is said of no other statement."""
+    text = """{ domain: "[n] -> { S[i] : 0 <= i < n }", child: { context: "[t] -> { [] : 0 <= t < 8 }", child: {
+        extension: "[n, t] -> { [] -> copy[x] : 0 <= x < n and (x - t) mod 8 = 0 }", child: { sequence: [
+        { filter: "{ copy[x] }" }, { filter: "[t] -> { S[i] : (i - t) mod 8 = 0 }" } ] } } } }"""
+    assert Schedule.parse(text).instances_at((0, 0, 0, 1, 0)).only("S").is_equal(
+        Set("[n, t] -> { S[i] : 0 <= i < n and (i - t) mod 8 = 0 }")
+    )
+    with pytest.raises(BadSchedule, match=r"no child of the sequence has S\[2\]"):
+        Schedule.parse(text.replace("S[i] : (i - t) mod 8 = 0", "S[i] : (i - t) mod 8 = 0 and i != 2"))
+
+
 def test_the_domain_of_a_tree_without_one():
     with pytest.raises(BadSchedule, match="the root is a Mark, no Domain"):
         _ = Schedule(Mark("a")).domain

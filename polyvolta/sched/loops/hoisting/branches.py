@@ -90,8 +90,18 @@ def _systems(known: Known, conditions: Sequence[Condition]) -> tuple[System, ...
 
 
 def _runs(known: Known, node: If | For) -> tuple[System, ...] | None:
-    """The systems of which one holds where anything in a node runs; None of many."""
-    return _systems(known, node.conditions) if isinstance(node, If) else (extent(known, node),)
+    """The systems of which one holds where anything in a node runs, conditions straight inside included; None of many.
+
+    if (c0 < n) { if (c0 <= 1) A(); if (c1 <= 0) B(); } runs nothing where c0 >= 2 and c1 >= 1, whatever n is.
+    """
+    if isinstance(node, For):
+        return (extent(known, node),)
+    mine = _systems(known, node.conditions)
+    inner = [_runs(known, one) if isinstance(one, If) and not one.other else None for one in node.body]
+    each = [s for some in inner if some is not None for s in some]
+    if mine is None or None in inner or len(mine) * len(each) > CASES:
+        return mine
+    return tuple([a.copy().add(b) for a in mine for b in each])
 
 
 def _excluded(known: Known, system: System) -> bool:

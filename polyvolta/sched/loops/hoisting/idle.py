@@ -39,8 +39,8 @@ from polyvolta.sched.loops.conditions import (
     stated,
     widest,
 )
-from polyvolta.sched.loops.hoisting.needs import extent, less, needs, of_sizes, required, stating
-from polyvolta.sched.loops.hoisting.plain import cases_of
+from polyvolta.sched.loops.hoisting.needs import extent, less, needs, of_sizes, required, seldom, stating
+from polyvolta.sched.loops.hoisting.plain import cases_of, periodic
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, negated
@@ -79,6 +79,30 @@ def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: boo
         with suppress(BudgetExceeded):
             conditions += bounded(WORTH, sometimes, known.given(rows), body, writer)
     return guarded(conditions, body, at)
+
+
+def remainders_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
+    """The same code with what loops need of remainders of sizes around each that makes many tests without, as these.
+
+    for (c0 = 0; c0 < m; c0++)                          if (n % 8 >= 1)
+      for (c1 = 0; c1 < n % 8; c1++) S(c0, c1);   ->      for (c0 = 0; c0 < m; c0++)
+                                                            for (c1 = 0; c1 < n % 8; c1++) S(c0, c1);
+
+    Where sizes are small anyway loops are as they were.
+    """
+    if any(seldom(known, *row) for row in known.ineqs.items()):
+        return body
+    out: list[Ast] = []
+    for node in body:
+        if isinstance(node, For):
+            conditions = stated(known.columns, idle(known, (node,), True), writer.tidy)
+            out += guarded(conditions, less((node,), conditions), node.at)
+            continue
+        if isinstance(node, If | Block):
+            there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
+            node = replace(node, body=remainders_before(there, node.body, writer))  # noqa: PLW2901
+        out.append(node)
+    return tuple(out)
 
 
 def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
@@ -136,23 +160,27 @@ def _holding(*rows: Row) -> System:
     return out
 
 
-def idle(known: Known, body: Sequence[Ast]) -> System:
+def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
     """Rows over sizes without which nothing in some code runs, and more than a few tests may be made.
 
     One that is asked at each iteration of a loop is asked before it, however few these are.
 
     May be made at sizes that are alike: with M = 0 the loop over N outside of one over M is left as it is. What is
     between numbers, as a processor of eight, is not one of these: it is small where the others are large.
+
+    Parameters
+    ----------
+    remainders : whether rows are those of remainders of sizes alone.
     """
-    out, alike = System(), _alike(known)
-    sizes = {known.columns.ids[name] for name in known.columns.sizes}
-    rows = [known.columns.bare(*row) for row in required(known, body).every_ge()]
+    out, alike, columns = System(), _alike(known), known.columns
+    rows = [columns.bare(*row) for row in required(known, body).every_ge()]
     for key, const in sorted(rows, key=lambda row: len(row[0])):
-        there = alike.given(out)
-        if all(c in sizes for c, _ in key) and not there.implies(key, const):
-            opposite = System()
-            opposite.ge(negated(key), -const - 1)
-            if many(there.given(opposite), body) or any(_asked_inside(known, node, (key, const)) for node in body):
+        floors = any(c in columns.floors for c, _ in key)
+        if not columns.of_sizes(key) or floors != remainders or (floors and not periodic(columns.aff(key, 0))):
+            continue
+        if not known.given(out).implies(key, const):
+            there = alike.given(out).given(_holding((negated(key), -const - 1)))
+            if many(there, body) or any(_asked_inside(known, node, (key, const)) for node in body):
                 out.ge(key, const)
     return out
 

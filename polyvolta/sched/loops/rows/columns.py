@@ -7,10 +7,12 @@ from math import gcd
 from typing import Any
 
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, TWIN, Key, System, negated, plus
+from polyvolta.sched.loops.rows.tableaus import tightened
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Atom, Floor, linear
 
 Row = tuple[Key, int]
+Value = tuple[Key, int, int]  # (key . x + const) / den, a whole number
 
 
 class Columns:
@@ -231,3 +233,34 @@ def reduced_floor(den: int, key: Key, const: int) -> tuple[Key, int, int, Key, i
     else:
         den_left = den
     return whole, const // den, den_left, rest, low
+
+
+def total(parts: Iterable[tuple[int, Value]]) -> Value:
+    """The sum of multiples of values."""
+    sums: dict[int, int] = {}
+    const, den = 0, 1
+    for v, (key, shift, d) in parts:
+        if not v:
+            continue
+        if d != den:
+            if den % d:
+                for c in sums:
+                    sums[c] *= d
+                const *= d
+                den *= d
+            v *= den // d
+        const += v * shift
+        for c, w in key:
+            sums[c] = sums.get(c, 0) + v * w
+    if den > 1:
+        g = gcd(den, const, *sums.values())
+        if g > 1:
+            const, den = const // g, den // g
+            sums = {c: v // g for c, v in sums.items()}
+    return tuple(sorted([t for t in sums.items() if t[1]])), const, den
+
+
+def remainder(den: int, inner: Value, value: Value) -> tuple[Row, Row]:
+    """The rows `>= 0` for something less `den` times its floor, which has a value, to be from 0 to less than that."""
+    key, const, own = total([(1, inner), (-den, value)])
+    return tightened(key, const), tightened(negated(key), own * (den - 1) - const)

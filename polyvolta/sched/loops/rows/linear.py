@@ -334,15 +334,22 @@ class System:
         return (up > 0 < down and max(some) > 1 and min(some) < -1, up * down - up - down)
 
     def round_bounds(self, col: int, low: Ends, high: Ends) -> None:
-        """Make constants of bounds of a column that are always within one unit: of 0 <= 16*t + c where 0 <= c <= 15."""
+        """Make constants of what in bounds of a column is always within one unit: of 0 <= 16*t + c where 0 <= c <= 15.
+
+        That is 0 <= t; and 0 <= 16*t - 64*b + n is 4*b <= t for a parameter n, for 64*b is a multiple of 16.
+        """
         for key, const in list(self.ineqs.items()):
-            v = coefficient(key, col)
-            if abs(v) > 1:
-                rest = without(key, col)
+            v = abs(coefficient(key, col))
+            kept = tuple([t for t in key if t[1] % v == 0]) if v > 1 else ()
+            for with_it in (((col, coefficient(key, col)),), kept) if v > 1 else ():
+                rest = tuple([t for t in key if t not in with_it])
+                if len(with_it) > 1 and rest and rest[-1][0] >= LOOP:  # a loop's values are told by its rows
+                    continue
                 least, most = least_of(rest, const, low, high), least_of(negated(rest), -const, low, high)
-                if least is not None and most is not None and least // abs(v) == -most // abs(v):
+                if least is not None and most is not None and least // v == -most // v:
                     del self.ineqs[key]
-                    self.ge(((col, v // abs(v)),), least // abs(v))
+                    self.ge(tuple([(c, w // v) for c, w in with_it]), least // v)
+                    break
 
     def round_begins(self, col: int, low: Ends, high: Ends, several: bool = False) -> None:
         """Say where a bound of a column by another one begins, if that is no integer: c <= 64*t + 63 where 0 <= c says

@@ -13,11 +13,11 @@ function of loop variables outside becomes an outer column itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from math import gcd
 
-from polyvolta.sched.loops.rows.columns import Columns, reduced_floor
+from polyvolta.sched.loops.rows.columns import Columns, Value, reduced_floor, remainder, total
 from polyvolta.sched.loops.rows.linear import (
     LOCAL,
     Ends,
@@ -41,8 +41,6 @@ from polyvolta.sets.engine.simplex import Tableau
 from polyvolta.sets.values.aff import Floor
 
 NEAR = 4  # values counted from what is outside, of which each has conditions of its own
-
-Value = tuple[Key, int, int]  # (key . x + const) / den, a whole number
 
 
 class Piece:
@@ -344,7 +342,35 @@ class Piece:
         ----------
         columns : those that are tried, of floors with the same denominator.
         """
+        self._nest()
         self._state(lambda: chain(self._tied(columns), zeros(self.system, columns)))
+
+    def _nest(self) -> None:
+        """Let floors with local values be of columns that have the value of a finer one: floor(i/8) is floor(c/2) where
+        c is floor(i/4).
+
+        The floor then says nothing more of i, which goes away with what loops inside say of it.
+        """
+        for (d, key, const), value in list(self.floors.items()):
+            finer = {e for e, _, _ in self.floors if 1 < e < d and not d % e} if local(value[0]) else ()
+            found = next(filter(None, (self._finer(e, key, const) for e in sorted(finer, reverse=True))), None)
+            if found is not None:
+                e, inner = found
+                for row in remainder(d, (key, const, 1), value):
+                    if self.system.ineqs.get(row[0]) == row[1]:
+                        del self.system.ineqs[row[0]]
+                for row in remainder(d // e, inner, value):
+                    self.system.ge(*row)
+                del self.floors[d, key, const]
+                self._define(d // e * inner[2], *inner[:2], value)
+        self.settle()
+
+    def _finer(self, den: int, key: Key, const: int) -> tuple[int, Value] | None:
+        """A denominator and the value of floor((key . x + const)/den) if it is one of columns that are not local."""
+        whole, shift, d, rest, c = reduced_floor(den, key, const)
+        found = self.valued(d, rest, c) if d > 1 else None
+        found = None if found is None else total([(1, (whole, shift, 1)), (1, found)])
+        return None if found is None or local(found[0]) or not found[0] else (den, found)
 
     def _tied(self, columns: Sequence[int]) -> Iterator[tuple[Key, int]]:
         """Rows that are 0 of floors with local values, by linear programs; and of what is in steps beyond a member.
@@ -425,28 +451,3 @@ def system_of(columns: Columns, c: Conjunct, values: Sequence[tuple[Key, int]]) 
     for row in c.ineqs:
         out.ge(*total(zip(row, table, strict=False))[:2])
     return out
-
-
-def total(parts: Iterable[tuple[int, Value]]) -> Value:
-    """The sum of multiples of values."""
-    sums: dict[int, int] = {}
-    const, den = 0, 1
-    for v, (key, shift, d) in parts:
-        if not v:
-            continue
-        if d != den:
-            if den % d:
-                for c in sums:
-                    sums[c] *= d
-                const *= d
-                den *= d
-            v *= den // d
-        const += v * shift
-        for c, w in key:
-            sums[c] = sums.get(c, 0) + v * w
-    if den > 1:
-        g = gcd(den, const, *sums.values())
-        if g > 1:
-            const, den = const // g, den // g
-            sums = {c: v // g for c, v in sums.items()}
-    return tuple(sorted([t for t in sums.items() if t[1]])), const, den

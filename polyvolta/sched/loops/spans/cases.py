@@ -36,6 +36,7 @@ from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import cells, groups
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane
+from polyvolta.sched.loops.rows.lengths import constant_span
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.strides import common_stride, grid
@@ -194,6 +195,45 @@ def _between_sizes(
             many.ge(*high)
             return [few, between, many]
     return None
+
+
+def by_widths(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]) -> list[System]:
+    """Small sizes, at which some lanes have no instances and the others one value in each loop inside of loop k, which
+    is as long as another size is, and all other sizes; empty where there are none.
+
+    Of S[i, j] -> [i, j] for 0 <= j < m and T[i, j] -> [i + 1, j + 1] for 1 <= j < m and m = 1 it is a loop of S[i, 0]:
+    one of both would ask at each i whether T is there, and look for it in a loop inside. The others have one test more.
+    """
+    inner = [c for c in columns[k + 1 :] if c]
+    each = [lane.around(k, columns[k], known) for lane in lanes] if inner else []
+    for key, const in dict.fromkeys(row for s in each for row in s.ineqs.items() if known.columns.of_sizes(row[0])):
+        opposite = negated(key), -const - 1
+        if not seldom(known, *opposite) or known.implies(key, const):
+            continue
+        few, others = System(), System()
+        few.ge(*opposite)
+        others.ge(key, const)
+        there = known.given(few)
+        left = [lane for lane in lanes if not there.surely_excludes(lane.shadows[k])]
+        if 0 < len(left) < len(lanes) and long(there, [lane.shadows[k] for lane in left], columns[k]):
+            if _one_inside(there, left, k, columns):
+                return [few, others]
+    return []
+
+
+def _one_inside(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]) -> bool:
+    """Whether lanes have one number in each loop inside of loop k, some of them by what is known alone."""
+    found = False
+    for j, c in enumerate(columns):
+        some = [lane.shadows[j] for lane in lanes]
+        if j > k and c and not all(valued(s, c) for s in some):
+            span = constant_span(known, some, c, 1)
+            if span is None or span[1]:
+                return False
+            one = System()
+            one.eq(((c, 1),), span[0][1])
+            known, found = known.given(one), True
+    return found
 
 
 def _wider(known: Known, some: Sequence[Lane], lanes: Sequence[Lane], k: int, col: int) -> bool:

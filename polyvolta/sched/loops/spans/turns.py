@@ -7,12 +7,13 @@ from fractions import Fraction
 from itertools import combinations
 from math import inf
 
+from polyvolta.sched.loops.rows.columns import Value, total
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.lengths import several
 from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
 from polyvolta.sched.loops.rows.order import Compared, ends
-from polyvolta.sched.loops.rows.pieces import Piece, Value, total
+from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Member, Node, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Aff

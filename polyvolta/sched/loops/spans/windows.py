@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+from polyvolta.sched.loops.rows.columns import Value, total
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import FEW, Lane, linked
 from polyvolta.sched.loops.rows.linear import Key, coefficient, dense, local, negated
 from polyvolta.sched.loops.rows.order import Compared
-from polyvolta.sched.loops.rows.pieces import NEAR, Piece, Value, total
+from polyvolta.sched.loops.rows.pieces import NEAR, Piece
 from polyvolta.sets.engine.simplex import Tableau
 
 
