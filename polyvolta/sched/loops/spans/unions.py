@@ -32,6 +32,7 @@ it tests much at sizes that differ (`unordered`), and around few values in a row
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from polyvolta.sched.loops.rows.groups import groups, in_order
@@ -49,7 +50,11 @@ from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
 from polyvolta.sched.loops.spans.unordered import around_one
 from polyvolta.sched.loops.weighing.cuts import weighed
+from polyvolta.sched.loops.weighing.gaps import TOLD, Gaps
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
 
+STEPS = 15_000  # of a search for disjoint pieces of that many, beyond which these are to be fewer
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 
 Items = list[list[Lane]]  # what is to be a loop, each
@@ -64,12 +69,14 @@ class Place:
     outermost, innermost : whether it runs once, and whether there is no loop in it.
     inside : whether loops in it are cut where any of the others has values.
     below : the same of loops in it that are of bands below, too.
+    free : whether its values may come in any order.
     """
 
     outermost: bool = False
     innermost: bool = False
     inside: bool = False
     below: bool = False
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +136,15 @@ class Shared:
         return None if cells is None else within(self.known, self.lanes, cells, self.k, self.col)
 
     def in_order(self, items: Items) -> Items:
-        """Items in order, those together that must share a loop."""
+        """Items in order, those together that must share a loop: none where any order is one."""
+        if self.place.free:
+            return items
         return in_order(self.known, items, self.k, self.columns, self.first)
+
+    def union(self, pieces: list[System]) -> list[System] | None:
+        """Disjoint pieces of a union: what many share with few is in the loop of few, which has tests and no stride."""
+        col = self.col
+        return disjoint(self.known, sorted(pieces, key=lambda s: valued(s, col) or not width(self.known, s, col, ONCE)))
 
     def sized(self, lanes: list[Lane]) -> Items:
         """Lanes of one loop as those of two, at small sizes and at all others, where these are better off without."""
@@ -244,15 +258,20 @@ def _without_holes(loop: Shared) -> Items | None:
     """Where a loop would run through many values that none has, loops that don't: pieces of the union.
 
     That is so where it has no such pieces as well, or too many: then it stays one. Of a piece of an innermost one that
-    several share, what all have is apart (`steady`).
+    several share, what all have is apart (`steady`). Where holes are of more than `TOLD` shadows they are those at some
+    sizes (`Gaps`).
     """
     known, col, once = loop.known, loop.col, loop.once
-    if few_holes(known, loop.shadows, col, once):
-        return None
-    union = joined(known, loop.shadows, col, once)
-    # what many share with few is in the loop of few: there are tests in it, and no stride
-    union.sort(key=lambda s: valued(s, col) or not width(known, s, col, ONCE))
-    items = loop.within(disjoint(known, union)) or []
+    gaps = Gaps(known, loop.shadows, col) if len(loop.shadows) > TOLD else None
+    if gaps is not None and gaps.places:
+        if gaps.few():
+            return None
+        cells = _of_many(loop, gaps)
+    else:
+        if few_holes(known, loop.shadows, col, once):
+            return None
+        cells = loop.union(joined(known, loop.shadows, col, once))
+    items = loop.within(cells) or []
     if not loop.place.innermost or len(items) < 2:
         return items
     out: Items = []
@@ -260,6 +279,20 @@ def _without_holes(loop: Shared) -> Items | None:
         cells = steady(known, shadows_of(known, lanes, loop.k, col), col, ONCE)
         out += [lanes] if cells is None else within(known, lanes, cells, loop.k, col)
     return out
+
+
+def _of_many(loop: Shared, gaps: Gaps) -> list[System] | None:
+    """Pieces of the union of many shadows; None where these are too many, or not found in a few searches of `STEPS`.
+
+    First as where shadows are few; then without what they say of sizes alone, for each such condition of what is cut
+    off others leaves one more piece of these; and then of larger ones, in which more is tested.
+    """
+    for union in gaps.unions():
+        with suppress(BudgetExceeded):
+            cells = bounded(STEPS, loop.union, union)
+            if cells is not None:
+                return cells
+    return None
 
 
 def _by_sizes(loop: Shared) -> Items | None:
