@@ -54,6 +54,7 @@ from polyvolta.sched.loops.weighing.gaps import TOLD, Gaps
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
+PROGRAMS = 20_000  # steps of linear programs that may tell where a loop of many shadows has holes
 STEPS = 15_000  # of a search for disjoint pieces of that many, beyond which these are to be fewer
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 
@@ -258,20 +259,17 @@ def _without_holes(loop: Shared) -> Items | None:
     """Where a loop would run through many values that none has, loops that don't: pieces of the union.
 
     That is so where it has no such pieces as well, or too many: then it stays one. Of a piece of an innermost one that
-    several share, what all have is apart (`steady`). Where holes are of more than `TOLD` shadows they are those at some
-    sizes (`Gaps`).
+    several share, what all have is apart (`steady`). Of more than `TOLD` shadows pieces that are not found in so many
+    `PROGRAMS` are those around holes at some sizes (`Gaps`).
     """
-    known, col, once = loop.known, loop.col, loop.once
-    gaps = Gaps(known, loop.shadows, col) if len(loop.shadows) > TOLD else None
-    if gaps is not None and gaps.places:
-        if gaps.few():
-            return None
-        cells = _of_many(loop, gaps)
-    else:
-        if few_holes(known, loop.shadows, col, once):
-            return None
-        cells = loop.union(joined(known, loop.shadows, col, once))
-    items = loop.within(cells) or []
+    known, col = loop.known, loop.col
+    try:
+        cells = bounded(PROGRAMS, _pieces, loop) if len(loop.shadows) > TOLD else _pieces(loop)
+    except BudgetExceeded:
+        cells = _of_many(loop)
+    if cells is None:
+        return None
+    items = loop.within(cells)
     if not loop.place.innermost or len(items) < 2:
         return items
     out: Items = []
@@ -281,18 +279,28 @@ def _without_holes(loop: Shared) -> Items | None:
     return out
 
 
-def _of_many(loop: Shared, gaps: Gaps) -> list[System] | None:
-    """Pieces of the union of many shadows; None where these are too many, or not found in a few searches of `STEPS`.
+def _pieces(loop: Shared) -> list[System] | None:
+    """Pieces of the union of a loop's shadows; None where the loop has few holes."""
+    if few_holes(loop.known, loop.shadows, loop.col, loop.once):
+        return None
+    return loop.union(joined(loop.known, loop.shadows, loop.col, loop.once)) or []
+
+
+def _of_many(loop: Shared) -> list[System] | None:
+    """The same of many shadows, whose holes are those at some sizes; none where they are not found in a few `STEPS`.
 
     First as where shadows are few; then without what they say of sizes alone, for each such condition of what is cut
     off others leaves one more piece of these; and then of larger ones, in which more is tested.
     """
-    for union in gaps.unions():
+    gaps = Gaps(loop.known, loop.shadows, loop.col)
+    if gaps.places and gaps.few():
+        return None
+    for union in gaps.unions() if gaps.places else ():
         with suppress(BudgetExceeded):
             cells = bounded(STEPS, loop.union, union)
             if cells is not None:
                 return cells
-    return None
+    return []
 
 
 def _by_sizes(loop: Shared) -> Items | None:
