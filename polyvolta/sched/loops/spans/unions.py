@@ -269,7 +269,7 @@ def _without_holes(loop: Shared) -> Items | None:
         cells = _of_many(loop)
     if cells is None:
         return None
-    items = loop.within(cells)
+    items = loop.within(cells) or []
     if not loop.place.innermost or len(items) < 2:
         return items
     out: Items = []
