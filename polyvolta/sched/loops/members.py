@@ -33,6 +33,7 @@ from polyvolta.sched.loops.spans.few import apart, beside_few
 from polyvolta.sched.loops.spans.turns import cut_below, holds_bands, runs_before, runs_first
 from polyvolta.sched.loops.spans.unions import Place, parted
 from polyvolta.sched.loops.state import State
+from polyvolta.sched.loops.weighing.gaps import apart as free_of_gaps
 from polyvolta.sched.tree import Path
 from polyvolta.sets import var
 
@@ -82,6 +83,7 @@ class BandLoops(Around):
                 once = outermost(state)
                 if self.child is None:
                     found = [g for together in found for g in self.exclusive(state.known, together, k)]
+                    found = [g for together in found for g in self.apart(state.known, together, k)]
                 if self.child is None and self.settled(k + 1, lanes):
                     found = [g for together in found for g in valued(together, k, col)]
                 last = self.innermost(k, lanes)
@@ -97,7 +99,9 @@ class BandLoops(Around):
         if len(classes(group.lanes, k, self.columns[k])) < 2:
             return [group]
         inside = self.typed("separate", k + 1, group.lanes)
-        place = Place(once, last, inside, inside or (self.child is not None and cut_below(self.child)))
+        free = self.child is None
+        below = inside or (self.child is not None and cut_below(self.child))
+        place = Place(once, last, inside, below, free)
         return self.writer.searched(
             [group], lambda kn: parted(kn, group, k, self.columns, self.first(kn), place), known
         )
@@ -118,6 +122,10 @@ class BandLoops(Around):
         if len(group.lanes) < 2:
             return [group]
         return self.writer.searched([group], lambda kn: exclusive(kn, group, k, self.columns[k]), known)
+
+    def apart(self, known: Known, group: Group, k: int) -> List[Group]:
+        """A group as several that have gaps between them, where the order is free, if they are found in few steps."""
+        return self.writer.searched([group], lambda kn: free_of_gaps(kn, group, k, self.columns[k]), known)
 
     def flatter(self, lane: Lane, k: int, known: Known) -> Lane:
         """A lane with what its integers leave of loops, if this is found in few steps."""

@@ -33,6 +33,7 @@ it tests much at sizes that differ (`unordered`), and around few values in a row
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from polyvolta.sched.loops.rows.groups import groups, in_order
@@ -50,7 +51,12 @@ from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
 from polyvolta.sched.loops.spans.unordered import around_one
 from polyvolta.sched.loops.weighing.cuts import weighed
+from polyvolta.sched.loops.weighing.gaps import TOLD, Gaps
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
 
+PROGRAMS = 20_000  # steps of linear programs that may tell where a loop of many shadows has holes
+STEPS = 15_000  # of a search for disjoint pieces of that many, beyond which these are to be fewer
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 MUCH = 3  # tests at each value for which it is where the others have but a few values
 
@@ -66,12 +72,14 @@ class Place:
     outermost, innermost : whether it runs once, and whether there is no loop in it.
     inside : whether loops in it are cut where any of the others has values.
     below : the same of loops in it that are of bands below, too.
+    free : whether its values may come in any order.
     """
 
     outermost: bool = False
     innermost: bool = False
     inside: bool = False
     below: bool = False
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +139,15 @@ class Shared:
         return None if cells is None else within(self.known, self.lanes, cells, self.k, self.col)
 
     def in_order(self, items: Items) -> Items:
-        """Items in order, those together that must share a loop."""
+        """Items in order, those together that must share a loop: none where any order is one."""
+        if self.place.free:
+            return items
         return in_order(self.known, items, self.k, self.columns, self.first)
+
+    def union(self, pieces: list[System]) -> list[System] | None:
+        """Disjoint pieces of a union: what many share with few is in the loop of few, which has tests and no stride."""
+        col = self.col
+        return disjoint(self.known, sorted(pieces, key=lambda s: valued(s, col) or not width(self.known, s, col, ONCE)))
 
     def sized(self, lanes: list[Lane]) -> Items:
         """Lanes of one loop as those of two, at small sizes and at all others, where these are better off without."""
@@ -254,15 +269,17 @@ def _without_holes(loop: Shared) -> Items | None:
     """Where a loop would run through many values that none has, loops that don't: pieces of the union.
 
     That is so where it has no such pieces as well, or too many: then it stays one. Of a piece of an innermost one that
-    several share, what all have is apart (`steady`).
+    several share, what all have is apart (`steady`). Of more than `TOLD` shadows pieces that are not found in so many
+    `PROGRAMS` are those around holes at some sizes (`Gaps`).
     """
-    known, col, once = loop.known, loop.col, loop.once
-    if few_holes(known, loop.shadows, col, once):
+    known, col = loop.known, loop.col
+    try:
+        cells = bounded(PROGRAMS, _pieces, loop) if len(loop.shadows) > TOLD else _pieces(loop)
+    except BudgetExceeded:
+        cells = _of_many(loop)
+    if cells is None:
         return None
-    union = joined(known, loop.shadows, col, once)
-    # what many share with few is in the loop of few: there are tests in it, and no stride
-    union.sort(key=lambda s: valued(s, col) or not width(known, s, col, ONCE))
-    items = loop.within(disjoint(known, union)) or []
+    items = loop.within(cells) or []
     if not loop.place.innermost or len(items) < 2:
         return items
     out: Items = []
@@ -270,6 +287,30 @@ def _without_holes(loop: Shared) -> Items | None:
         cells = steady(known, shadows_of(known, lanes, loop.k, col), col, ONCE)
         out += [lanes] if cells is None else within(known, lanes, cells, loop.k, col)
     return out
+
+
+def _pieces(loop: Shared) -> list[System] | None:
+    """Pieces of the union of a loop's shadows; None where the loop has few holes."""
+    if few_holes(loop.known, loop.shadows, loop.col, loop.once):
+        return None
+    return loop.union(joined(loop.known, loop.shadows, loop.col, loop.once)) or []
+
+
+def _of_many(loop: Shared) -> list[System] | None:
+    """The same of many shadows, whose holes are those at some sizes; none where they are not found in a few `STEPS`.
+
+    First as where shadows are few; then without what they say of sizes alone, for each such condition of what is cut
+    off others leaves one more piece of these; and then of larger ones, in which more is tested.
+    """
+    gaps = Gaps(loop.known, loop.shadows, loop.col)
+    if gaps.places and gaps.few():
+        return None
+    for union in gaps.unions() if gaps.places else ():
+        with suppress(BudgetExceeded):
+            cells = bounded(STEPS, loop.union, union)
+            if cells is not None:
+                return cells
+    return []
 
 
 def _by_sizes(loop: Shared) -> Items | None:

@@ -32,17 +32,20 @@ class Samples:
     ----------
     systems : whose columns, and those in their floors, are given values; those of no others can be asked about.
     col : the loop's column.
+    places : those at which systems are asked about; as `_places` has them unless they are given.
 
     Attributes
     ----------
     one : whether the loop's values end at one size: another one says whether there are any, and leaves no gap.
     """
 
-    def __init__(self, known: Known, systems: Sequence[System], col: int) -> None:
-        self.col = col
-        self.places = _places(known, systems, col)
+    def __init__(
+        self, known: Known, systems: Sequence[System], col: int, places: list[dict[int, int]] | None = None
+    ) -> None:
+        self.known, self.col = known, col
+        self.places = _places(known, systems, col) if places is None else places
         telling = {c for s in systems for key, _ in s.every_ge() if coefficient(key, col) for c, _ in key}
-        self.one = bool(self.places) and len(_with_floors(known, telling) - {col} - known.columns.floors.keys()) < 2
+        self.one = bool(self.places) and len(with_floors(known, telling) - {col} - known.columns.floors.keys()) < 2
         self._ends: dict[Row, list[Ends]] = {}
 
     def ends(self, row: Row) -> list[Ends]:
@@ -103,7 +106,7 @@ class Samples:
             if all(any(key == ((self.col, v),) for key, _ in s.eqs for v in (1, -1)) for s, _ in each):
                 out = [total + sum(spans[k] != NONE for _, spans in each) for k, total in enumerate(out)]
                 continue
-            hull = [_hull([spans[k] for _, spans in each]) for k in range(len(out))]
+            hull = [around([spans[k] for _, spans in each]) for k in range(len(out))]
             if any(inf in (-low, high) for low, high in hull):
                 return None
             fine = gcd(*[step(s, self.col) for s, _ in each])
@@ -144,7 +147,7 @@ def step(system: System, col: int) -> int:
 def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int, int]]:
     """Values of the columns of systems other than one; none where there are fewer than two sizes."""
     floors = known.columns.floors
-    seen = _with_floors(known, [c for s in systems for c in s.columns()]) - {col}
+    seen = with_floors(known, [c for s in systems for c in s.columns()]) - {col}
     some = sorted(seen - floors.keys())
     inside = sorted(seen & floors.keys())  # a floor is made after those in it
     if len(some) < 2 or some[1] >= LOOP or some[-1] >= LOCAL or any(coefficient(floors[c][1], col) for c in inside):
@@ -161,7 +164,7 @@ def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int,
     return out
 
 
-def _with_floors(known: Known, columns: Iterable[int]) -> set[int]:
+def with_floors(known: Known, columns: Iterable[int]) -> set[int]:
     """Some columns, and those in their floors."""
     floors, out, todo = known.columns.floors, set[int](), list(columns)
     while todo:
@@ -196,7 +199,7 @@ def _satisfying(v: int, const: int) -> Ends:
     return (-inf, inf) if const >= 0 else NONE
 
 
-def _hull(spans: Iterable[Ends]) -> Ends:
+def around(spans: Iterable[Ends]) -> Ends:
     """The least and the greatest value in any of some spans."""
     there = [e for e in spans if e != NONE]
     return (min(low for low, _ in there), max(high for _, high in there)) if there else NONE
