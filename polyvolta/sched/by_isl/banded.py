@@ -16,7 +16,7 @@ from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.passes.common.places import tuples_of
 from polyvolta.sched.passes.common.subtree import not_anchored
 from polyvolta.sched.passes.order.sink import sunk
-from polyvolta.sched.tree import Band, Expansion, Member, Node, Schedule
+from polyvolta.sched.tree import Band, Member, Node, Schedule
 from polyvolta.sched.views.isl_read import with_options
 from polyvolta.sched.views.isl_write import options_of
 from polyvolta.sched.wrapped import plain
@@ -247,11 +247,10 @@ class Banded(Standing):
     def band_sink(self) -> Self:
         """The band below all that stands under it; without dependences its flags forbid nothing, as in isl.
 
+        Below an expansion it says of what a group stands for what it says of the group.
+
         Raises
         ------
-        BadSchedule : an expansion stands there, below which the band would speak of other statements.
         IllegalTransformation : a dependence of a computed schedule forbids it.
         """
-        if any(isinstance(node, Expansion) for _, node in self.schedule.walk(self.at)):
-            raise BadSchedule("a band is not sunk below an expansion", where=self.schedule.marked(self.at))
         return self._through(sunk if self.schedule.dependences is None else passes.sink)

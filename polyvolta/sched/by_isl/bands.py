@@ -13,6 +13,7 @@ from polyvolta.sets import Aff, Map, MultiPwAff, NotAFunction, PwAff, Set, Space
 from polyvolta.sets.by_isl.functions.unions import graph_of
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.functions.members import MultiFunction
+from polyvolta.sets.text.tokens import is_spelt
 
 
 def band_of(schedule: Map, instances: Set) -> Band:
@@ -43,7 +44,15 @@ def band_of(schedule: Map, instances: Set) -> Band:
     width = max((len(row) for row in rows.values()), default=0)
     for row in rows.values():
         row += [[] for _ in range(width - len(row))]
-    return Band(tuple(Member(tuple((n, _joined(row[k])) for n, row in rows.items())) for k in range(width)))
+    members = tuple(Member(tuple((n, _joined(row[k])) for n, row in rows.items())) for k in range(width))
+    return Band(members, name=_name_of(schedule))
+
+
+def _name_of(schedule: Map) -> str | None:
+    """What a function calls the tuple of its values, as a band is called; none where it has several."""
+    names = {space.out.name for space, _ in schedule.parts}
+    (name,) = names if len(names) == 1 else (None,)
+    return name if name is not None and is_spelt(name) else None
 
 
 def relation_of(schedule: object) -> Map:

@@ -328,8 +328,10 @@ class ScheduleNode(Banded):
         return ScheduleNode(new, (*self.at, 0, 1 if before else 0, 0))
 
     def is_subtree_anchored(self) -> bool:
-        """Whether the node, or one below it, speaks of the members above it."""
-        return anchor(self.node) is not None
+        """Whether the node, or one below it, speaks of the members above it, as any context and any guard may."""
+        return anchor(self.node) is not None or any(
+            isinstance(n, Context | Guard) for _, n in self.schedule.walk(self.at)
+        )
 
     def delete(self) -> ScheduleNode:
         """The tree without the node; the child is in its place.

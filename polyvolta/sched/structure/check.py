@@ -113,7 +113,8 @@ class _Check:
         back = of_groups(contraction.reverse(), names_of(groups)).reverse()
         back = back.intersect_domain(here) if back.parts and here.parts else back
         fits = back.is_single_valued() and here.is_subset(back.domain())
-        if here.parts and not (fits and back.is_equal(expansion.reverse().intersect_domain(here))):
+        led = of_groups(expansion, names_of(groups))  # groups that do not come here stand for nothing
+        if here.parts and not (fits and back.is_equal(led.intersect_domain(groups).reverse())):
             raise self.bad(at, "the contraction is no function that leads back along the expansion")
         return here, self.declared(at, [*{s.out.name: s.out for s, _ in expansion.parts}.values()], {})
 

@@ -201,3 +201,25 @@ def test_both_bands_of_tiles_have_its_name_and_types_of_loops(options, name, shi
         found.append((said, other.UnionMap(node.get_schedule().get_map().to_str())))
     (theirs, its), (ours, mine) = found
     assert its.is_equal(mine) and all(a[:2] == b[:2] and a[2].is_equal(b[2]) for a, b in zip(theirs, ours, strict=True))
+
+
+@pytest.mark.parametrize("text", ["L[{ S[i] -> [(i)]; T[i, j] -> [(j)] }, { S[i] -> [(0)]; T[i, j] -> [(i)] }]",
+                                  "[{ S[i] -> [(i)]; T[i, j] -> [(j)] }]"])  # fmt: skip
+def test_a_band_is_called_as_the_tuple_of_the_function_that_is_inserted(text):
+    def made(m):
+        tree = m.Schedule.from_domain(m.UnionSet("{ S[i] : 0 <= i < 9; T[i, j] : 0 <= i < 9 and 0 <= j < 9 }"))
+        node = tree.insert_partial_schedule(m.MultiUnionPwAff(text)).get_root().child(0)
+        return node.band_get_space().get_tuple_name(m.dim_type.set), node
+
+    (ours, node), (theirs, _) = made(isl), made(pytest.importorskip("islpy"))
+    assert ours == theirs
+    again = isl.Schedule(str(node.get_schedule())).get_root().child(0)
+    assert again.band_get_space().get_tuple_name(isl.dim_type.set) == theirs
+    tiles = node.band_tile([4] * node.band_n_member())
+    assert [n.band_get_space().get_tuple_name(isl.dim_type.set) for n in (tiles, tiles.child(0))] == [theirs, theirs]
+
+
+def test_a_band_of_a_relation_to_several_tuples_has_no_name():
+    tree = isl.Schedule.from_domain(isl.UnionSet("{ S[i] : 0 <= i < 9; T[i] : 0 <= i < 9 }"))
+    node = tree.insert_partial_schedule(isl.UnionMap("{ S[i] -> A[i]; T[i] -> B[i] }")).get_root().child(0)
+    assert node.band_get_space().get_tuple_name(isl.dim_type.set) is None

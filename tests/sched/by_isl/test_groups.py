@@ -362,7 +362,46 @@ def test_dependences_and_what_has_no_meaning_of_trees_with_expansions():
     tree = isl.Schedule(BELOW)
     with pytest.raises(BadSchedule, match="is not pulled back"):
         tree.pullback_union_pw_multi_aff(isl.UnionPwMultiAff("{ H[a] -> G[(a)]; T[i] -> T[(i)] }"))
-    band = at(isl, BELOW, (0, 0, 0)).insert_partial_schedule(isl.MultiUnionPwAff("[{ G[i] -> [(i)] }]"))
-    with pytest.raises(BadSchedule, match="not sunk below an expansion"):
-        band.band_sink()
     assert "EXPANSION" in tree.to_dot() and tree.to_latex() and tree._html() and "EXPANSION" in str(tree.diff(tree))
+
+
+SINKS = {
+    "one group": BELOW.replace("child: { sequence: [ {", "child: { schedule: \"[{ G[i] -> [(-i)]; T[i] -> [(i)] }]\", child: { sequence: [ {")
+    + " }",
+    "by cases": BELOW.replace(
+        "child: { sequence: [ {", "child: { schedule: \"[{ G[i] -> [(5)] : i >= 2; G[i] -> [(-i)] : i < 2; T[i] -> [(i)] }, { G[i] -> [(i mod 2)]; T[i] -> [(0)] }]\", child: { sequence: [ {"
+    ) + " }",
+    "two ways, a filter and an order": """{ domain: "[n] -> { G[i] : 0 <= i < n }", child: {
+    schedule: "[n] -> L[{ G[i] -> [(n - i)] }]", child: { filter: "{ G[i] : i > 2 }", child: {
+    contraction: "{ A[i] -> G[(i)]; B[i, k] -> G[(i + k)] }", expansion: "{ G[i] -> A[i]; G[i] -> B[j, i - j] : 0 <= j <= 2 }",
+    child: { sequence: [ { filter: "{ A[i] }" },
+      { filter: "{ B[i, k] }", child: { schedule: "K[{ B[i, k] -> [(k)] }]" } } ] } } } } }""",
+    "two levels": """{ domain: "{ G[i] : 0 <= i < 4 }", child: { schedule: "[{ G[i] -> [(-i)] }]", child: {
+    contraction: "{ H[i, k] -> G[(i)] }", expansion: "{ G[i] -> H[i, k] : 0 <= k < 2 }", child: {
+    schedule: "[{ H[i, k] -> [(k)] }]", child: {
+    contraction: "{ S[i] -> H[(floor(i/2)), (i mod 2)] }", expansion: "{ H[j, k] -> S[2j + k] }" } } } } }""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SINKS)
+def test_a_band_sinks_below_expansions_with_the_values_of_groups(name):
+    ours, theirs = (m.Schedule(SINKS[name]).get_root().child(0).band_sink() for m in (isl, islpy))
+    tree, other = ours.get_schedule(), theirs.get_schedule()
+    assert kinds(tree.get_root()) == kinds(other.get_root())
+    assert same(
+        tree.get_root().child(0).get_subtree_schedule_union_map(),
+        other.get_root().child(0).get_subtree_schedule_union_map(),
+    )
+    context = isl.Set("[n] -> { : n = 6 }")
+    built = isl.AstBuild.from_context(context).node_from_schedule(tree)
+    again = isl.AstBuild.from_context(context).node_from_schedule(isl.Schedule(str(other)))
+    assert [call[2:] for call in runs(built)] == [call[2:] for call in runs(again)]
+
+
+def test_groups_that_do_not_come_stand_for_nothing():
+    """An expansion of more groups than come there is fine, where the contraction leads back to those that do."""
+    inner = 'contraction: "{ S[i] -> G[(floor(i/2)), (i mod 2)] }", expansion: "{ G[j, k] -> S[2j + k] }"'
+    text = f'{{ domain: "{{ G[j, k] : 0 <= j < 4 and 0 <= k < 2 }}", child: {{ {inner} }} }}'
+    assert same(isl.Schedule(text).get_root().child(0).child(0).get_domain(), islpy.UnionSet("{ S[i] : 0 <= i < 8 }"))
+    with pytest.raises(BadSchedule, match="no function that leads back"):
+        isl.Schedule(text.replace("0 <= k < 2", "0 <= k < 3"))

@@ -3,19 +3,24 @@
     BAND: S[i, j] → [i]             =>      BAND: S[i, j] → [j]
       BAND: S[i, j] → [j]                     BAND: S[i, j] → [i]
 
-At each leaf of the subtree stands the part of the band for the statements that arrive there.
+At each leaf of the subtree stands the part of the band for the statements that arrive there. Below an expansion it
+says of what a group stands for what it says of the group, by the contraction.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from polyvolta.sched.errors import IllegalTransformation
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.subtree import not_anchored
 from polyvolta.sched.passes.order.distribute import over
+from polyvolta.sched.structure.expansion import contracted
 from polyvolta.sched.structure.given import of_a_tree
-from polyvolta.sched.tree import Band, Filter, Leaf, Node, Path, Schedule, with_children
+from polyvolta.sched.structure.reach import expansion_of, names_of, passed
+from polyvolta.sched.tree import Band, Expansion, Filter, Leaf, Node, Path, Schedule, with_children
+from polyvolta.sets import Set
 
 
 @of_a_tree
@@ -69,14 +74,31 @@ def sunk(schedule: Schedule, at: Path) -> Schedule:
     """
     band = schedule.band(at)
     not_anchored(schedule, at, "sinking a band")
-    arrived = frozenset(schedule.statements_at(at))
-    return schedule.replace(at, _sunk(replace(band, child=Leaf()), band.child, arrived))
+    expands = any(isinstance(node, Expansion) for _, node in schedule.walk(at))
+    here = schedule.instances_at(at) if expands else None  # they are asked for at expansions alone
+    below = _sunk(replace(band, child=Leaf()), band.child, frozenset(schedule.statements_at(at)), here)
+    return schedule.replace(at, below)
 
 
-def _sunk(band: Band, node: Node, statements: frozenset[str]) -> Node:
-    """A subtree with the band at its leaves."""
+def _sunk(band: Band, node: Node, statements: frozenset[str], here: Set | None) -> Node:
+    """A subtree to which instances of some statements come, with the band at its leaves."""
     if isinstance(node, Leaf):
         return over([band], node, statements)
     if isinstance(node, Filter):
         statements = statements.intersection(node.statements)
-    return with_children(node, tuple(_sunk(band, c, statements) for c in node.children))
+        here = None if here is None else passed(here, node)
+    if isinstance(node, Expansion) and here is not None:
+        led = expansion_of(here, node.expansion)
+        band, statements, here = _below(band, node, here, led), frozenset(names_of(led)), led
+    return with_children(node, tuple(_sunk(band, c, statements, here) for c in node.children))
+
+
+def _below(band: Band, node: Expansion, groups: Set, led: Set) -> Band:
+    """The band for what the groups that come to an expansion stand for; each instance has the values of its group."""
+    found: dict[str, Any] = {s: tuple([dict(m.exprs)[s] for m in band.members]) for s in band.statements}
+    own = contracted(found, node.contraction, groups, led)
+    members = [
+        replace(m, exprs=tuple([(s, own[s][k]) for s in names_of(led) if s in own and len(own[s]) > k]))
+        for k, m in enumerate(band.members)
+    ]
+    return replace(band, members=tuple(members))
