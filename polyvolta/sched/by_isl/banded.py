@@ -200,6 +200,7 @@ class Banded(Standing):
         """A band of the first members around one of the others; the outer one isolates where the inner one does."""
         band = self._is(Band)
         if pos in (0, len(band.members)) and whole(pos) is not None:  # one of the two orders nothing
+            band = replace(band, name=None)  # neither is all of what had the name
             outer, inner = replace(band, isolate=None), replace(band, members=band.members[pos:])
             new = self._put(replace(outer, members=band.members[:pos], child=inner))
         else:

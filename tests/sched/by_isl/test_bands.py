@@ -223,3 +223,15 @@ def test_a_band_of_a_relation_to_several_tuples_has_no_name():
     tree = isl.Schedule.from_domain(isl.UnionSet("{ S[i] : 0 <= i < 9; T[i] : 0 <= i < 9 }"))
     node = tree.insert_partial_schedule(isl.UnionMap("{ S[i] -> A[i]; T[i] -> B[i] }")).get_root().child(0)
     assert node.band_get_space().get_tuple_name(isl.dim_type.set) is None
+
+
+@pytest.mark.parametrize("pos", range(3))
+def test_the_parts_of_a_band_with_a_name_have_none(pos):
+    """Also where one of them has no members."""
+    text = '{ domain: "{ S[i, j] }", child: { schedule: "L[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]" } }'
+
+    def names(m):
+        outer = m.Schedule(text).get_root().child(0).band_split(pos)
+        return [n.band_get_space().get_tuple_name(m.dim_type.set) for n in (outer, outer.child(0))]
+
+    assert names(isl) == names(pytest.importorskip("islpy")) == [None, None]
