@@ -12,7 +12,7 @@ from polyvolta.sched import passes
 from polyvolta.sched.by_isl.bands import band_of, map_of, universe
 from polyvolta.sched.by_isl.kinds import ast_loop_type
 from polyvolta.sched.by_isl.standing import Standing
-from polyvolta.sched.errors import BadArgument, BadSchedule
+from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.passes.common.places import tuples_of
 from polyvolta.sched.passes.common.subtree import not_anchored
 from polyvolta.sched.passes.order.sink import sunk
@@ -230,7 +230,10 @@ class Banded(Standing):
         """A band to whose members a function of the instances is added."""
         band = self._is(Band)
         not_anchored(self.schedule, self.at, "shifting members")
-        more = band_of(shift, self._arriving())
+        here = self._arriving()
+        more = band_of(shift, here)
+        if not more.members and here.is_empty():
+            return self  # no values are known of no instances
         if len(more.members) != len(band.members):
             self._nowhere(f"member for each of {len(more.members)} values that are added")
         by = [dict(m.exprs) for m in more.members]

@@ -235,3 +235,10 @@ def test_the_parts_of_a_band_with_a_name_have_none(pos):
         return [n.band_get_space().get_tuple_name(m.dim_type.set) for n in (outer, outer.child(0))]
 
     assert names(isl) == names(pytest.importorskip("islpy")) == [None, None]
+
+
+def test_a_band_is_shifted_where_no_instance_comes():
+    text = """{ domain: "{ T[i] : 0 <= i <= 2 }", child: { sequence: [ { filter: "{ T[i] : i <= 3 }" },
+      { filter: "{ T[i] : i >= 4 }", child: { schedule: "[{ T[i] -> [(i)] }]" } } ] } }"""
+    node = isl.Schedule(text).get_root().child(0).child(1).child(0)
+    assert node.band_shift(isl.MultiUnionPwAff("[{ T[i] -> [(2)] }]")).get_schedule() == isl.Schedule(text)

@@ -365,22 +365,22 @@ def test_dependences_and_what_has_no_meaning_of_trees_with_expansions():
     assert "EXPANSION" in tree.to_dot() and tree.to_latex() and tree._html() and "EXPANSION" in str(tree.diff(tree))
 
 
+ABOVE = 'child: {{ schedule: "{}", child: {{ sequence: [ {{'
+CASES = "{ G[i] -> [(5)] : i >= 2; G[i] -> [(-i)] : i < 2; T[i] -> [(i)] }, { G[i] -> [(i mod 2)]; T[i] -> [(0)] }"
 SINKS = {
-    "one group": BELOW.replace("child: { sequence: [ {", "child: { schedule: \"[{ G[i] -> [(-i)]; T[i] -> [(i)] }]\", child: { sequence: [ {")
-    + " }",
-    "by cases": BELOW.replace(
-        "child: { sequence: [ {", "child: { schedule: \"[{ G[i] -> [(5)] : i >= 2; G[i] -> [(-i)] : i < 2; T[i] -> [(i)] }, { G[i] -> [(i mod 2)]; T[i] -> [(0)] }]\", child: { sequence: [ {"
-    ) + " }",
+    "one group": BELOW.replace("child: { sequence: [ {", ABOVE.format("[{ G[i] -> [(-i)]; T[i] -> [(i)] }]")) + " }",
+    "by cases": BELOW.replace("child: { sequence: [ {", ABOVE.format(f"[{CASES}]")) + " }",
     "two ways, a filter and an order": """{ domain: "[n] -> { G[i] : 0 <= i < n }", child: {
     schedule: "[n] -> L[{ G[i] -> [(n - i)] }]", child: { filter: "{ G[i] : i > 2 }", child: {
-    contraction: "{ A[i] -> G[(i)]; B[i, k] -> G[(i + k)] }", expansion: "{ G[i] -> A[i]; G[i] -> B[j, i - j] : 0 <= j <= 2 }",
+    contraction: "{ A[i] -> G[(i)]; B[i, k] -> G[(i + k)] }",
+    expansion: "{ G[i] -> A[i]; G[i] -> B[j, i - j] : 0 <= j <= 2 }",
     child: { sequence: [ { filter: "{ A[i] }" },
       { filter: "{ B[i, k] }", child: { schedule: "K[{ B[i, k] -> [(k)] }]" } } ] } } } } }""",
     "two levels": """{ domain: "{ G[i] : 0 <= i < 4 }", child: { schedule: "[{ G[i] -> [(-i)] }]", child: {
     contraction: "{ H[i, k] -> G[(i)] }", expansion: "{ G[i] -> H[i, k] : 0 <= k < 2 }", child: {
     schedule: "[{ H[i, k] -> [(k)] }]", child: {
     contraction: "{ S[i] -> H[(floor(i/2)), (i mod 2)] }", expansion: "{ H[j, k] -> S[2j + k] }" } } } } }""",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SINKS)

@@ -314,18 +314,22 @@ def test_what_is_no_node_is_refused(call, said):
         call()
 
 
-ANCHORS = ['context: "[n] -> { [t] : n > 3 }"', 'guard: "[n] -> { [t] : n > 3 }"', 'mark: "m", child: { leaf }', 'filter: "{ S[i] : i > 1 }"',
-           'schedule: "[{ S[i] -> [(-i)] }]", options: "{ unroll[0] }"',
-           'schedule: "[{ S[i] -> [(-i)] }]", options: "{ isolate[[t] -> [x]] : t < 4 }"']  # fmt: skip
+ANCHORS = [
+    'context: "[n] -> { [t] : n > 3 }"',
+    'guard: "[n] -> { [t] : n > 3 }"',
+    'mark: "m", child: { leaf }',
+    'filter: "{ S[i] : i > 1 }"',
+    'schedule: "[{ S[i] -> [(-i)] }]", options: "{ unroll[0] }"',
+    'schedule: "[{ S[i] -> [(-i)] }]", options: "{ isolate[[t] -> [x]] : t < 4 }"',
+]
 
 
 @pytest.mark.parametrize("node", ANCHORS)
 def test_contexts_guards_and_isolated_parts_are_anchored(node):
     """A context and a guard of sizes alone, too."""
     islpy = pytest.importorskip("islpy")
-    text = (
-        '{ domain: "[n] -> { S[i] : 0 <= i < n }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { %s } } }' % node
-    )
+    text = '{ domain: "[n] -> { S[i] : 0 <= i < n }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { NODE } } }'
+    text = text.replace("NODE", node)
     for depth in range(4):
         ours, theirs = (m.Schedule(text).get_root() for m in (isl, islpy))
         for _ in range(depth):

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from polyvolta.sched.errors import BadSchedule
+from polyvolta.sched.errors import BadSchedule, IllegalTransformation
 from polyvolta.sched.example import example
 from polyvolta.sched.passes.common.arguments import items, of_kind
 from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.places import inserted_at, tuples_of
-from polyvolta.sched.passes.common.subtree import not_anchored, restricted
+from polyvolta.sched.passes.common.subtree import restricted
 from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.structure.reach import names_of, only
 from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule, SetNode
@@ -242,10 +242,19 @@ def _inserted(
 
 
 def not_copied(schedule: Schedule, at: Path, doing: str) -> None:
-    """A subtree that adds instances is not copied, as they would run twice."""
+    """A subtree that adds instances is not copied, as they would run twice.
+
+    Raises
+    ------
+    IllegalTransformation : an extension stands at or below the path.
+    """
     for place, node in schedule.walk(at):
         if isinstance(node, Extension):
-            not_anchored(schedule, place, doing)
+            raise IllegalTransformation(
+                f"{doing} would copy what a node below adds: it is an Extension, and would run in each part",
+                where=schedule.marked(place),
+                hint="order the instances first, and add others then",
+            )
 
 
 def parted(schedule: Schedule, at: Path, parts: Sequence[Part]) -> list[Filter]:
