@@ -106,7 +106,8 @@ def spread(value: Any, kind: Any, first: object = 0, n: object = 1) -> tuple[str
     if not names and number != 0 and getattr(kind, "name", None) == "in_":
         raise _none_of(value, kind)
     if low is None or number is None or low < 0 or number < 0 or low + number > len(names):
-        raise UnknownName(f"{n} from {first} on is out of range", where=str(value),
+        what = "dimension" if number == 1 else "dimensions"
+        raise UnknownName(f"{n} {what} from position {first} on: out of range", where=str(value),
                           hint=f"there are {len(names)} of that kind")  # fmt: skip
     return names[low : low + number]
 

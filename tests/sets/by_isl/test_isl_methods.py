@@ -109,10 +109,12 @@ def test_dimensions_by_kind_position_and_number():
 
 @pytest.mark.parametrize(("call", "said"), [
     (lambda: TRIANGLE.project_out(dim_type.in_, 0, 1), "no dimensions of the kind 'in_'"),
-    (lambda: TRIANGLE.project_out(dim_type.set, 1, 2), "2 from 1 on is out of range(.|\n)*there are 2 of that kind"),
-    (lambda: TRIANGLE.eliminate(dim_type.set, -1, 1), "1 from -1 on is out of range"),
+    (lambda: TRIANGLE.project_out(dim_type.set, 1, 2),
+     "2 dimensions from position 1 on: out of range(.|\n)*there are 2 of that kind"),
+    (lambda: TRIANGLE.eliminate(dim_type.set, -1, 1), "1 dimension from position -1 on: out of range"),
     (lambda: TRIANGLE.move_dims(dim_type.set, 3, dim_type.param, 0, 1), "position 3 is out of range"),
-    (lambda: TRIANGLE.fix_val(dim_type.div, 0, 1), "1 from 0 on is out of range(.|\n)*there are 0 of that kind"),
+    (lambda: TRIANGLE.fix_val(dim_type.div, 0, 1),
+     "1 dimension from position 0 on: out of range(.|\n)*there are 0 of that kind"),
     (lambda: TRIANGLE.equate("i", "j", "N"), "two dimensions are compared, not 3"),
     (lambda: TRIANGLE.dim("set"), "no dimensions of the kind 'set'"),
 ])  # fmt: skip
