@@ -170,3 +170,51 @@ def test_places_in_too_many_orders_leave_other_rules_their_steps():
         assert deviation(one, found, {"N": n, "P": p, "Q": q}) is None
     far = [counted(found.body, {"N": 9, "P": p, "Q": q}) for p, q in ((4, 1), (10_000, 1), (4, 10_000), (-10_000, 1))]
     assert max(far) <= 2 * min(far)
+
+
+PROMISED = {  # domains and contexts that order their sizes as they are named; the most tests at some of them
+    "a refined patch": (
+        "[s, e, N] -> { S[i] : 0 <= i < N; T[i] : 2s <= i < 2e }",
+        "[s, e, N] -> { : 0 <= s <= e <= N }",
+        "[{ S[i] -> [(2i)]; T[i] -> [(i)] }]",
+        {(0, 2, 1000): 1010, (990, 1000, 1000): 1060, (40, 40, 40): 45},
+    ),
+    "three from zero": (
+        "[A, B, C] -> { S[i] : 0 <= i < A; T[i] : 0 <= i < B; U[i] : 0 <= i < C }",
+        "[A, B, C] -> { : 0 <= A <= B <= C }",
+        "[{ S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)] }]",
+        {(0, 2, 1000): 1010, (990, 1000, 1000): 2010, (40, 40, 40): 125},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_loops_are_weighed_at_small_and_large_sizes_where_these_are_promised_an_order(name):
+    domain, context, members, most = PROMISED[name]
+    one = Schedule.parse(f'{{ domain: "{domain}", child: {{ schedule: "{members}" }} }}')
+    found = scan(one, context=context)
+    names = domain[1 : domain.index("]")].split(", ")
+    for values in product((0, 1, 3, 6), repeat=3):
+        if list(values) == sorted(values):
+            assert deviation(one, found, dict(zip(names, values, strict=True))) is None
+    for values, limit in most.items():
+        assert counted(found.body, dict(zip(names, values, strict=True))) <= limit
+
+
+REMAINDERS = {  # what B has beyond A in the rows that are multiples of 4
+    "in an order": "[N, M] -> { : 1 <= M <= N }",
+    "a multiple": "[N, M] -> { : N = 4M and M >= 1 }",  # so that the last such row is N - 4
+}
+
+
+@pytest.mark.parametrize("name", REMAINDERS)
+def test_a_statement_at_some_remainders_of_rows_has_a_loop_of_what_it_has_beyond_the_others(name):
+    one = Schedule.parse("""{ domain: "[N, M] -> { A[i, j] : 0 <= i < N and 0 <= j < M; B[i, j] : 0 <= 4i < N and
+        0 <= j < N }", child: { schedule: "[{ A[i, j] -> [(i)]; B[i, j] -> [(4i)] }, { A[i, j] -> [(j)];
+        B[i, j] -> [(j)] }]" } }""")
+    found = scan(one, context=REMAINDERS[name])
+    for n, m in ((1, 1), (5, 3), (8, 2), (12, 3), (4, 1)):
+        if name == "in an order" or n == 4 * m:
+            assert deviation(one, found, {"N": n, "M": m}) is None
+    assert "?" not in str(found).split("\n\n")[-1]
+    assert counted(found.body, {"N": 80, "M": 20}) <= 81 + 80 * (21 + 20 + 1) + 20 * 61

@@ -19,7 +19,17 @@ def shadows_of(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Sy
 
     That there is a value at all is said, too.
     """
-    found: dict[tuple, System] = {}
+    return list(shadows_and_remainders(known, lanes, k, col)[0])
+
+
+def shadows_and_remainders(
+    known: Known, lanes: Sequence[Lane], k: int, col: int
+) -> tuple[Sequence[System], Sequence[System]]:
+    """The same, and for each of them the remainders of what is outside without which it has no values.
+
+    A row of what is outside that follows at these is left out: c0 <= N - 4 does for multiples of 4 before N, if N is.
+    """
+    found: dict[tuple, tuple[System, System]] = {}
     for lane in lanes:
         s, stepping = System(), System()
         stepping.mods = lane.shadows[k].mods
@@ -29,9 +39,16 @@ def shadows_of(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[Sy
             s.ge(*beside.tight(*row))
         for row in s.without((col,), known.low, known.high).ineqs.items():
             s.ge(*known.tight(*row))
-        s.ineqs = {key: const for key, const in s.ineqs.items() if not known.implies(key, const)}
-        found.setdefault((frozenset(s.eqs), frozenset(s.ineqs.items())), s)
-    return sorted(found.values(), key=lambda s: valued(s, col))
+        rows = [(row, row if coefficient(row[0], col) else beside.loose(*row)) for row in s.ineqs.items()]
+        s.ineqs = {key: const for (key, const), loose in rows if not known.implies(*loose)}
+        where = System()
+        where.mods = [
+            row for row in lane.shadows[k].mods if not coefficient(row[0], col) and not known.implies_mod(*row)
+        ]
+        _, before = found.setdefault((frozenset(s.eqs), frozenset(s.ineqs.items())), (s, where))
+        before.mods = [row for row in before.mods if row in where.mods]
+    some = sorted(found.values(), key=lambda one: valued(one[0], col))
+    return [s for s, _ in some], [where for _, where in some]
 
 
 def within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int, col: int) -> list[list[Lane]]:

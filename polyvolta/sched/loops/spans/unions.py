@@ -46,7 +46,7 @@ from polyvolta.sched.loops.spans.cases import by_sizes
 from polyvolta.sched.loops.spans.few import around_few, around_places, beside_few, between_numbers
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
 from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, beside_numbers, both_values, few_copies
-from polyvolta.sched.loops.spans.shadows import MANY, shadows_of, span, valued, within
+from polyvolta.sched.loops.spans.shadows import MANY, shadows_and_remainders, shadows_of, span, valued, within
 from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
 from polyvolta.sched.loops.spans.unordered import around_one
@@ -368,7 +368,8 @@ def _steady(loop: Shared) -> Items | None:
 
 def _around_one(loop: Shared) -> Items:
     """What begins or ends in an order that no size decides: one with tests, and what others have beside it."""
-    return loop.within(around_one(loop.known, loop.shadows, loop.col, loop.place.innermost)) or []
+    shadows, where = shadows_and_remainders(loop.known, loop.lanes, loop.k, loop.col)
+    return loop.within(around_one(loop.known, shadows, where, loop.col, loop.place.innermost)) or []
 
 
 RULES: tuple[Callable[[Shared], Items | None], ...] = (

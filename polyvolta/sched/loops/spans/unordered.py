@@ -9,6 +9,15 @@
 One loop would run from the least of the ends to the greatest, each of which counts at some sizes alone, and ask of both
 at each value. The first one to have its own is the one whose values others have, too, where sizes are large and alike:
 what is tested in its loop is there mostly.
+
+So it is where a statement that goes further has values at some remainders alone of what is outside:
+
+    A[i, j] -> [i, j] for j < m, B[i, j] -> [4i, j] for j < n, m <= n
+
+    for (c1 = 0; c1 < m; c1++) { A(c0, c1); if (c0 % 4 == 0) B(c0/4, c1); }
+    if (c0 % 4 == 0) for (c1 = m; c1 < n; c1++) B(c0/4, c1);
+
+The first one is then one that has values at all remainders: its loop is there whichever it is.
 """
 
 from __future__ import annotations
@@ -29,22 +38,31 @@ SHORT = 8  # values that are not worth a loop
 STEPS = 1000  # of a search for cells, which finds none in most loops
 
 
-def around_one(known: Known, shadows: Sequence[System], col: int, innermost: bool) -> list[System] | None:
+def around_one(
+    known: Known, shadows: Sequence[System], where: Sequence[System], col: int, innermost: bool
+) -> list[System] | None:
     """The values of one shadow, then of each other one those that are left, where no row bounds all on some side.
 
     What others have mostly comes first, or last where too little would be left. None where there are too many loops, or
     any of them has but a few values, or they are not found in `STEPS`.
+
+    Parameters
+    ----------
+    where : the remainders of what is outside at which each shadow may have values.
     """
     if not 1 < len(shadows) <= SHADOWS:
         return None
     try:
-        return bounded(STEPS, _around_one, known, shadows, col, innermost)
+        return bounded(STEPS, _around_one, known, shadows, where, col, innermost)
     except BudgetExceeded:
         return None
 
 
-def _around_one(known: Known, shadows: Sequence[System], col: int, innermost: bool) -> list[System] | None:
-    b = bounds(known, shadows, col)
+def _around_one(
+    known: Known, shadows: Sequence[System], where: Sequence[System], col: int, innermost: bool
+) -> list[System] | None:
+    at_all = [s for s, there in zip(shadows, where, strict=True) if there.everywhere]
+    b = bounds(known, shadows, col, where if at_all else None)
     if b is None or not (b.lows or b.highs):
         return None
 
@@ -58,7 +76,7 @@ def _around_one(known: Known, shadows: Sequence[System], col: int, innermost: bo
 
     order, rest = [], list(shadows)
     while rest:
-        s = min(rest, key=lambda s: alone(s, [o for o in rest if o is not s]))
+        s = min(rest, key=lambda s: (s not in at_all, alone(s, [o for o in rest if o is not s])))
         order.append(s)
         rest = [o for o in rest if o is not s]
     for some in (order, order[::-1]):

@@ -20,6 +20,8 @@ from polyvolta.sets.budgets import spend
 ALIKE = 40  # the value of all columns at the first place
 LEAST, TIMES = 3, 7  # the least value at the others, of sizes that may be so small; how much greater the next one is
 ALL = 3  # columns, or other things, beyond which not all orders are tried
+FEW = 3  # places at fewer of which what is known holds others are looked for, with two values
+BOTH = 5  # columns beyond which these would be too many
 
 Ends = tuple[float, float]  # the least and the greatest value; there is none where they are not in order
 NONE: Ends = (0, -1)
@@ -152,8 +154,19 @@ def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int,
     inside = sorted(seen & floors.keys())  # a floor is made after those in it
     if len(some) < 2 or some[1] >= LOOP or some[-1] >= LOCAL or any(coefficient(floors[c][1], col) for c in inside):
         return []
-    out = []
-    for values in _values(len(some), int(max(LEAST, *[known.low.get(c, LEAST) for c in some if c < LOOP]))):
+    least = int(max(LEAST, *[known.low.get(c, LEAST) for c in some if c < LOOP]))
+    out = _holding(known, some, inside, _values(len(some), least))
+    if 0 < len(out) < FEW and len(some) <= BOTH:
+        out += [at for at in _holding(known, some, inside, _two_values(len(some), least)) if at not in out]
+    return out
+
+
+def _holding(
+    known: Known, some: Sequence[int], inside: Sequence[int], each: Iterable[Sequence[int]]
+) -> list[dict[int, int]]:
+    """Values of columns, and of floors of them, without those at which what is known does not hold."""
+    out, floors = [], known.columns.floors
+    for values in each:
         at = {c: _within(known, c, v) for c, v in zip(some, values, strict=True)}
         for c in inside:
             den, key, const = floors[c]
@@ -188,6 +201,12 @@ def _values(n: int, least: int) -> Iterator[Sequence[int]]:
     yield from orders(ascending)
     for k in range(n):
         yield [*ascending[:k], -LEAST, *ascending[k + 1 :]]
+
+
+def _two_values(n: int, least: int) -> Iterator[Sequence[int]]:
+    """Values of n columns that are small or large, not all the same."""
+    for large in range(1, 2**n - 1):
+        yield [least * TIMES**2 if large >> k & 1 else least for k in range(n)]
 
 
 def _satisfying(v: int, const: int) -> Ends:
