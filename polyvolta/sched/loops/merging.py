@@ -75,7 +75,8 @@ def together(known: Known, pieces: Sequence[Piece], joins: Callable[[Piece, Piec
 
     Only pieces that opposite rows of iterators tell apart are looked at: those of what is outside are cases, in which
     more may be known. One of the two has the iterators of the other one, but for numbers, and no floors besides: what
-    is said of both is said of columns of the same instances.
+    is said of both is said of columns of the same instances. The conjunction is of all rows that hold on both, so it
+    has both; what it has outside of one of them must be in the other. Cost: linear programs for each such two.
 
     Parameters
     ----------

@@ -235,6 +235,7 @@ def told(
 
     Of c3 = 3*f - N the floor of (c3 - 2*N)/9 is that of (f - N)/3, which is known outside: a loop over c4, where the
     floor's value is (c3 - 2*N - 3*c4)/9, has one value. Only floors whose values are not outside yet are looked at.
+    What is put in is an equality of the rows, so instances are the same. Cost: a look at each equality and floor.
     """
     rows: dict[int, tuple[Key, int]] = {}
     for key, const in system.eqs if floors else ():
