@@ -40,6 +40,8 @@ from polyvolta.sets import var
 LONGEST = 4096  # iterations beyond which a loop is not written out
 DOUBLED = 2  # loops in one another that are written out for their two values
 
+Rule = Callable[[Known, Group, int, int], List[Group]]  # takes lanes apart
+
 
 @dataclass(slots=True)
 class BandLoops(Around):
@@ -82,8 +84,8 @@ class BandLoops(Around):
             if shared and self.writer.parted:
                 once = outermost(state)
                 if self.child is None:
-                    found = [g for together in found for g in self.exclusive(state.known, together, k)]
-                    found = [g for together in found for g in self.apart(state.known, together, k)]
+                    for rule in (exclusive, free_of_gaps):
+                        found = [g for together in found for g in self.apart(rule, state.known, together, k)]
                 if self.child is None and self.settled(k + 1, lanes):
                     found = [g for together in found for g in valued(together, k, col)]
                 last = self.innermost(k, lanes)
@@ -117,15 +119,11 @@ class BandLoops(Around):
 
         return self.writer.searched([group], beside, known)
 
-    def exclusive(self, known: Known, group: Group, k: int) -> List[Group]:
-        """A group as several that never run at one place outside, if these are found in few steps."""
+    def apart(self, rule: Rule, known: Known, group: Group, k: int) -> List[Group]:
+        """A group as several by a rule for where the order is free, if these are found in few steps."""
         if len(group.lanes) < 2:
             return [group]
-        return self.writer.searched([group], lambda kn: exclusive(kn, group, k, self.columns[k]), known)
-
-    def apart(self, known: Known, group: Group, k: int) -> List[Group]:
-        """A group as several that have gaps between them, where the order is free, if they are found in few steps."""
-        return self.writer.searched([group], lambda kn: free_of_gaps(kn, group, k, self.columns[k]), known)
+        return self.writer.searched([group], lambda kn: rule(kn, group, k, self.columns[k]), known)
 
     def flatter(self, lane: Lane, k: int, known: Known) -> Lane:
         """A lane with what its integers leave of loops, if this is found in few steps."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from polyvolta.sched.loops.rows.bounds import Bounds
+from polyvolta.sched.loops.rows.columns import outside
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import Key, System, outside
+from polyvolta.sched.loops.rows.linear import Key, System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, PolyvoltaError

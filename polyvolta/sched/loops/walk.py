@@ -37,10 +37,10 @@ from polyvolta.sched.loops.instances import (
     parameters,
     rows,
     systems,
-    together,
     told_apart,
 )
 from polyvolta.sched.loops.members import BandLoops
+from polyvolta.sched.loops.merging import together
 from polyvolta.sched.loops.names import extents, mapped_names
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known

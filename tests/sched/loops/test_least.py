@@ -90,6 +90,15 @@ def test_other_code_stays(there, body):
     assert least_apart(there, body) == body
 
 
+def test_nothing_is_written_out_at_a_size_that_another_one_leaves_out():
+    """N is 1 or more by itself, and 2 or more where 3N >= M for M >= 5."""
+    there, rows = known(), System()
+    n, m = (there.columns.ids[name] for name in "NM")
+    rows.ge(((n, 3), (m, -1)), 0)
+    rows.ge(((m, 1),), -5)
+    assert least_apart(there.given(rows), (nest(),)) == (nest(),)
+
+
 CYCLIC = """[N] -> { D[p, k] : 0 <= k < N and k mod 8 = p and 0 <= p < 8;
                      A[p, k, i] : 0 <= k < i < N and k mod 8 = p and 0 <= p < 8;
                      B[p, k, j, i] : 0 <= k < j < N and j <= i < N and j mod 8 = p and 0 <= p < 8 }"""

@@ -88,7 +88,8 @@ def remainders_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tu
       for (c1 = 0; c1 < n % 8; c1++) S(c0, c1);   ->      for (c0 = 0; c0 < m; c0++)
                                                             for (c1 = 0; c1 < n % 8; c1++) S(c0, c1);
 
-    Where sizes are small anyway loops are as they were.
+    Where sizes are small anyway loops are as they were. All that runs in a loop needs what is asked before it, so the
+    same runs: cost is one test where the remainder leaves something.
     """
     if any(seldom(known, *row) for row in known.ineqs.items()):
         return body

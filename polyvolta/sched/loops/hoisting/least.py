@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If, within
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sets import var
 
 CALLS = 5  # calls that are written out, at most
@@ -35,7 +36,8 @@ def least_apart(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
 
     That it has one is promised, and it has no greatest: what is between numbers is small where others are large. There
     every loop and condition must be decided, and something in the code not run, which larger sizes are for: where all
-    runs, loops of one iteration are as short as they can be said.
+    runs, loops of one iteration are as short as they can be said. Nothing is written out where other sizes leave that
+    value out, as 3n >= m for m >= 5 does n = 1.
     """
     if len(body) == 1 and isinstance(node := body[0], Block):
         return (replace(node, body=least_apart(known, node.body)),)
@@ -47,10 +49,18 @@ def least_apart(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
         with suppress(_Undecided):
             there.run(body, {name: least})
             many = there.calls and there.tests > max(FEW, EACH * len(there.calls))
-            if many and any(id(call) not in there.met for call in _calls(body)):
+            left_out = many and known.surely_excludes(_equal(col, least))
+            if many and not left_out and any(id(call) not in there.met for call in _calls(body)):
                 more: tuple[Condition, ...] = (("ge", var(name) - least - 1),)
                 return (If(more, asked_once(body, more), body[0].at, tuple(there.calls)),)
     return body
+
+
+def _equal(col: int, value: int) -> System:
+    """A column has a value."""
+    out = System()
+    out.eq(((col, 1),), -value)
+    return out
 
 
 def _calls(body: Sequence[Ast]) -> Iterator[Call]:

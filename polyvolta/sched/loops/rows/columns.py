@@ -264,3 +264,15 @@ def remainder(den: int, inner: Value, value: Value) -> tuple[Row, Row]:
     """The rows `>= 0` for something less `den` times its floor, which has a value, to be from 0 to less than that."""
     key, const, own = total([(1, inner), (-den, value)])
     return tightened(key, const), tightened(negated(key), own * (den - 1) - const)
+
+
+def outside(key: Key, depth: int) -> bool:
+    """Whether a row speaks of nothing but names, loops above number `depth`, and floors of these."""
+    if not key or key[-1][0] < LOOP + depth:
+        return True
+    if key[-1][0] >= LOCAL:
+        return False
+    for c, _ in key:
+        if LOOP + depth <= c < FLOOR:
+            return False
+    return True

@@ -224,7 +224,7 @@ class Glance:
         if found is not None and found <= const:
             return True
         low, high = self.low, self.high
-        for c, v in key:  # as `least_is` does it
+        for c, v in key:  # as `least_of` does it
             end = (low if v > 0 else high).get(c)
             if end is None:
                 return False

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 from math import gcd
 
-from polyvolta.sched.loops.rows.columns import Columns, Row
+from polyvolta.sched.loops.rows.columns import Columns, Row, outside
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, outside, plus
+from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, plus
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.rows.steps import beyond_remainders, of_multiples, whole
 from polyvolta.sets import BudgetExceeded

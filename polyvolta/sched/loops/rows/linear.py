@@ -106,18 +106,6 @@ def dense(place: Mapping[int, int], key: Key, const: int) -> tuple[int, ...]:
     return tuple(row)
 
 
-def outside(key: Key, depth: int) -> bool:
-    """Whether a row speaks of nothing but names, loops above number `depth`, and floors of these."""
-    if not key or key[-1][0] < LOOP + depth:
-        return True
-    if key[-1][0] >= LOCAL:
-        return False
-    for c, _ in key:
-        if LOOP + depth <= c < FLOOR:
-            return False
-    return True
-
-
 class System:
     """Equalities, inequalities and congruences over columns; `empty` once a contradiction is plain.
 
@@ -397,7 +385,8 @@ class System:
         low = {**low, **{c: e for c, e in least.items() if c not in low or low[c] < e}}
         high = {**high, **{c: e for c, e in most.items() if c not in high or high[c] > e}}
         for key, const in several:
-            if least_is(key, const, low, high):
+            end = least_of(key, const, low, high)
+            if end is not None and end >= 0:
                 del self.ineqs[key]
 
     def prune(self) -> None:
@@ -408,12 +397,6 @@ class System:
         eqs, ineqs = (tuple([dense(place, *r) for r in some]) for some in (self.eqs, rows))
         flags = redundant(len(columns), eqs, ineqs)
         self.ineqs = {key: const for (key, const), out in zip(rows, flags, strict=True) if not out}
-
-
-def least_is(key: Key, const: int, low: Ends, high: Ends) -> bool:
-    """Whether constant bounds of the columns imply `key . x + const >= 0`."""
-    least = least_of(key, const, low, high)
-    return least is not None and least >= 0
 
 
 def least_of(key: Key, const: int, low: Ends, high: Ends) -> int | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
-from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns, Value, reduced_floor, remainder, total
 from polyvolta.sched.loops.rows.linear import (
@@ -24,7 +23,6 @@ from polyvolta.sched.loops.rows.linear import (
     Key,
     System,
     coefficient,
-    dense,
     least_of,
     local,
     negated,
@@ -34,10 +32,9 @@ from polyvolta.sched.loops.rows.linear import (
     solve,
     without,
 )
-from polyvolta.sched.loops.rows.steps import equalities, grids, landed, of_multiples, pinned, told, zeros
+from polyvolta.sched.loops.rows.steps import equalities, grids, landed, of_multiples, pinned, tied, told, zeros
 from polyvolta.sets import Aff
 from polyvolta.sets.conjuncts.conjunct import Conjunct
-from polyvolta.sets.engine.simplex import Tableau
 from polyvolta.sets.values.aff import Floor
 
 NEAR = 4  # values counted from what is outside, of which each has conditions of its own
@@ -343,7 +340,7 @@ class Piece:
         columns : those that are tried, of floors with the same denominator.
         """
         self._nest()
-        self._state(lambda: chain(self._tied(columns), zeros(self.system, columns)))
+        self._state(lambda: chain(tied(self.system, self.floors, columns), zeros(self.system, columns)))
 
     def _nest(self) -> None:
         """Let floors with local values be of columns that have the value of a finer one: floor(i/8) is floor(c/2) where
@@ -371,34 +368,6 @@ class Piece:
         found = self.valued(d, rest, c) if d > 1 else None
         found = None if found is None else total([(1, (whole, shift, 1)), (1, found)])
         return None if found is None or local(found[0]) or not found[0] else (den, found)
-
-    def _tied(self, columns: Sequence[int]) -> Iterator[tuple[Key, int]]:
-        """Rows that are 0 of floors with local values, by linear programs; and of what is in steps beyond a member.
-
-        Such as e where a member has the value i - 4*e and 0 <= i <= 1: floor(i/4), which is no floor of what is left.
-        """
-        locals_ = [(d, v) for (d, _, _), v in self.floors.items() if len(v[0]) and local(v[0]) and v[2] == 1]
-        steps = dict.fromkeys(self.locals(), 0)
-        for key, _ in self.system.every_ge() if steps else ():
-            for c, v in key:
-                if c in steps:
-                    steps[c] = gcd(steps[c], v)
-        locals_ += [(0, (((c, 1),), 0, 1)) for c, g in steps.items() if g > 1]
-        if not locals_:
-            return
-        place = {c: 1 + k for k, c in enumerate(sorted(self.system.columns()))}
-        tab = Tableau(len(place))
-        for row in self.system.every_ge():
-            tab.add_ineq(dense(place, *row))
-        for den, (value, const, _) in () if tab.empty else locals_:
-            said = {c for (d, _, _), v in self.floors.items() if d == den and not local(v[0]) for c, _ in v[0]}
-            for other in ((), *(((c, sign),) for c in columns if c in said for sign in (-1, 1))):
-                key = plus(1, value, 1, other)
-                if all(c in place for c, _ in key):
-                    row = dense(place, key, const)
-                    low, high = tab.minimum(row), tab.maximum(row)
-                    if low is not None and high is not None and -(-low[0] // low[1]) == high[0] // high[1]:
-                        yield key, const - high[0] // high[1]
 
     def flatten(self, strides: bool, known: Mapping[Key, int]) -> None:
         """State equalities that all integer points satisfy: i = c where floor((5*i + 1)/3) = c and i is 0 or 1.

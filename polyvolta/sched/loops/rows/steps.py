@@ -235,6 +235,7 @@ def told(
 
     Of c3 = 3*f - N the floor of (c3 - 2*N)/9 is that of (f - N)/3, which is known outside: a loop over c4, where the
     floor's value is (c3 - 2*N - 3*c4)/9, has one value. Only floors whose values are not outside yet are looked at.
+    What is put in is an equality of the rows, so instances are the same. Cost: a look at each equality and floor.
     """
     rows: dict[int, tuple[Key, int]] = {}
     for key, const in system.eqs if floors else ():
@@ -323,6 +324,37 @@ def beyond_remainders(system: System) -> System:
                             out = out or system.copy()
                             out.ge(plus(1, other, -1, key), least - low - begin)
     return system if out is None else out
+
+
+def tied(
+    system: System, floors: Mapping[tuple[int, Key, int], tuple[Key, int, int]], columns: Sequence[int]
+) -> Iterator[tuple[Key, int]]:
+    """Rows that are 0 of floors with local values, by linear programs; and of what is in steps beyond a member.
+
+    Such as e where a member has the value i - 4*e and 0 <= i <= 1: floor(i/4), which is no floor of what is left.
+    """
+    locals_ = [(d, v) for (d, _, _), v in floors.items() if len(v[0]) and local(v[0]) and v[2] == 1]
+    steps = dict.fromkeys({c for c in system.columns() if c >= LOCAL}, 0)
+    for key, _ in system.every_ge() if steps else ():
+        for c, v in key:
+            if c in steps:
+                steps[c] = gcd(steps[c], v)
+    locals_ += [(0, (((c, 1),), 0, 1)) for c, g in steps.items() if g > 1]
+    if not locals_:
+        return
+    place = {c: 1 + k for k, c in enumerate(sorted(system.columns()))}
+    tab = Tableau(len(place))
+    for row in system.every_ge():
+        tab.add_ineq(dense(place, *row))
+    for den, (value, const, _) in () if tab.empty else locals_:
+        said = {c for (d, _, _), v in floors.items() if d == den and not local(v[0]) for c, _ in v[0]}
+        for other in ((), *(((c, sign),) for c in columns if c in said for sign in (-1, 1))):
+            key = plus(1, value, 1, other)
+            if all(c in place for c, _ in key):
+                row = dense(place, key, const)
+                low, high = tab.minimum(row), tab.maximum(row)
+                if low is not None and high is not None and -(-low[0] // low[1]) == high[0] // high[1]:
+                    yield key, const - high[0] // high[1]
 
 
 def strides_of(eqs: Sequence[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:

@@ -90,7 +90,8 @@ def at_floors(
     """Take lanes in parts at values of floors between numbers, where these take turns; note in `taken` which are.
 
     They take turns in a loop that has others inside, so that these need no test of what part it is. Where that is in
-    the innermost one other lanes must not be together with two parts: the test would be one for each.
+    the innermost one other lanes must not be together with two parts: the test would be one for each. An instance has
+    one value of each floor, so it is in one of the parts. Cost: two linear programs a floor, shadows of a few parts.
 
     Parameters
     ----------
