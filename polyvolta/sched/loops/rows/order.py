@@ -14,7 +14,7 @@ from math import gcd, inf
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated, new_column, plus, without
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated, plus, without
 from polyvolta.sets.budgets import left
 
 NEAR = 8  # values beyond another lane's up to which integers are asked, where floors are in rows
@@ -110,7 +110,7 @@ class Compared:
         both = q.piece.system.copy()
         for c in both.columns():
             if c in inside or c >= LOCAL:  # parts of one piece have the same
-                both.replace(c, ((new_column() if c >= LOCAL else columns.twin(c), 1),), 0)
+                both.replace(c, ((columns.twin(c), 1),), 0)
         both.add(p.piece.system).ge(((col, 1), (columns.twin(col), -1)), -1)
         names = {str(columns.affs[c]) for c in inside}
         if any(columns.affs[c].names() & names for c in both.columns() if c in columns.floors):

@@ -287,9 +287,11 @@ def of_multiples(system: System) -> System:
     Of 3*q + c >= 0 and 0 <= c <= 2 comes q >= 0, also if q is c0 - e: c is at most what 3*q + c is. Rationals say that
     3*q >= -2. Instances are the same. Cost: a sum for each coefficient of a row.
     """
-    out, (low, high) = None, system.ends()
+    out, low, high = None, None, None
     for key, const in system.ineqs.items():
-        for g in {abs(v) for _, v in key} - {1}:
+        for g in {abs(v) for _, v in key} - {1} if len(key) > 2 else ():  # two are multiples, and one is not
+            if low is None or high is None:
+                low, high = system.ends()
             whole = tuple([(c, v // g) for c, v in key if v % g == 0])
             rest = tuple([(c, -v) for c, v in key if v % g])
             least = least_of(rest, -const, low, high) if rest and len(whole) > 1 else None
