@@ -397,7 +397,7 @@ def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Seque
     for order in islice(permutations(some), 1, None) if len(some) <= SOME else ():
         if len(out) <= len(pieces):
             break
-        out = min(out, _cut([*order, *others]), key=len)
+        out = min(out, _cut([*order, *others], len(out)), key=len)
     return out
 
 
@@ -420,10 +420,12 @@ def _unmixed(merged: Conjunct, before: Iterable[Conjunct], iterators: int) -> li
     return _cut(inside)
 
 
-def _cut(pieces: Iterable[Conjunct]) -> list[Conjunct]:
-    """What each of some conjuncts has that none before it has."""
+def _cut(pieces: Iterable[Conjunct], enough: float = inf) -> list[Conjunct]:
+    """What each of some conjuncts has that none before it has; only so many of these, or a few more, are looked for."""
     out: list[Conjunct] = []
     for piece in pieces:
+        if len(out) >= enough:
+            break
         left = [piece]
         for old in out:
             left = [part for whole in left for part in subtract(whole, old)]

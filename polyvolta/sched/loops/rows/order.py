@@ -18,7 +18,8 @@ from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, n
 from polyvolta.sets.budgets import left
 
 NEAR = 8  # values beyond another lane's up to which integers are asked, where floors are in rows
-WORTH, PART = 500, 0.05  # steps that a question of integers may take, and which part of those left
+WORTH, PART = 200, 0.05  # steps that a question of integers of pieces may take, and which part of those left
+SHADOWS = 400  # the same of shadows: those that keep lanes apart take fewer
 
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
@@ -193,7 +194,7 @@ def _never(known: Known, col: int, a: System, b: System) -> bool:
     both = b.copy()
     both.replace(col, ((twin, 1),), 0)
     both.add(a).ge(((col, 1), (twin, -1)), -1)
-    return known.surely_excludes(both)
+    return known.surely_excludes(both, SHADOWS)
 
 
 def _apart(a: System, b: System, col: int) -> bool:
