@@ -137,6 +137,8 @@ class Columns:
 
     def row(self, e: Aff, values: Mapping[str, Row] | None = None) -> Row:
         """An expression of names, loop variables and what `values` says, as a row over outer columns."""
+        if not values and (not e.terms or isinstance(e.terms[-1][0], str)):  # names come first
+            return tuple(sorted([(self.ids[name], c) for name, c in e.terms if isinstance(name, str)])), e.const
         key, const = (), e.const
         for atom, c in e.terms:
             if isinstance(atom, str):
