@@ -272,7 +272,7 @@ def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Seque
     for order in islice(permutations(some), 1, None) if len(some) <= SOME else ():
         if len(out) <= len(pieces):
             break
-        out = min(out, _cut([*order, *others]), key=len)
+        out = min(out, _cut([*order, *others], len(out)), key=len)
     return out
 
 
@@ -295,10 +295,12 @@ def _unmixed(merged: Conjunct, before: Iterable[Conjunct], iterators: int) -> li
     return out if whole and not any(_mixed(c, iterators) for c in inside) else [merged]
 
 
-def _cut(pieces: Iterable[Conjunct]) -> list[Conjunct]:
-    """What each of some conjuncts has that none before it has."""
+def _cut(pieces: Iterable[Conjunct], enough: float = inf) -> list[Conjunct]:
+    """What each of some conjuncts has that none before it has; only so many of these, or a few more, are looked for."""
     out: list[Conjunct] = []
     for piece in pieces:
+        if len(out) >= enough:
+            break
         left = [piece]
         for old in out:
             left = [part for whole in left for part in subtract(whole, old)]

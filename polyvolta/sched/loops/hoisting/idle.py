@@ -28,7 +28,7 @@ from fractions import Fraction
 from itertools import islice, pairwise, product
 from math import inf
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, For, If, expressions
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, For, If, expressions, within
 from polyvolta.sched.loops.conditions import (
     any_of,
     beyond,
@@ -45,7 +45,7 @@ from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, negated
 from polyvolta.sched.loops.writer import Writer
-from polyvolta.sets import BudgetExceeded
+from polyvolta.sets import Aff, BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 MOST = 12  # ways to calls beyond which they are not looked at
@@ -95,6 +95,9 @@ def remainders_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tu
         return body
     out: list[Ast] = []
     for node in body:
+        if isinstance(node, For) and not _has_floors(node):
+            out.append(node)
+            continue
         if isinstance(node, For):
             conditions = stated(known.columns, idle(known, (node,), True), writer.tidy)
             out += guarded(conditions, less((node,), conditions), node.at)
@@ -106,6 +109,29 @@ def remainders_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tu
     return tuple(out)
 
 
+def _has_floors(node: Ast) -> bool:
+    """Whether a bound or a condition in some code has a floor: without one nothing is said of remainders."""
+    match node:
+        case For(_, lower, upper):
+            some = [e for e in (*lower, *upper) if isinstance(e, Aff)]
+        case If(conditions):
+            some = _compared(conditions)
+        case _:
+            some = ()
+    floors = any(not isinstance(atom, str) for e in some for atom, _ in e.terms)
+    return floors or any(map(_has_floors, within(node)))
+
+
+def _compared(conditions: Sequence[Condition]) -> Iterator[Aff]:
+    """The expressions of conditions and their alternatives."""
+    for c in conditions:
+        if isinstance(c, AnyOf):
+            for case in c.alternatives:
+                yield from _compared(case)
+        else:
+            yield c[1]
+
+
 def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
     """Some code with the most neighbours under a row over sizes that all of them need; so what is before and behind.
 
@@ -115,12 +141,17 @@ def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast,
     plain = [isinstance(node, Call) for node in (body[0], *body, body[-1])]
     beside = [not plain[k] and not all(plain[k - 1 : k + 2 : 2]) for k in range(1, len(body) + 1)]
     each = [[*needs(known, node, True).every_ge()] if near else [] for node, near in zip(body, beside, strict=True)]
-    there = [known.given(_holding(*rows)) if rows else None for rows in each]
-    sizes, alike = {known.columns.ids[name] for name in known.columns.sizes}, _alike(known)
+    sizes = {known.columns.ids[name] for name in known.columns.sizes}
+    rows = dict.fromkeys(known.columns.bare(*row) for some in each for row in some)
+    rows = [row for row in rows if all(c in sizes for c, _ in row[0])]
+    if not rows:
+        return body
+    there = [known.given(_holding(*mine)) if mine else None for mine in each]
+    alike = _alike(known)
     natural = alike.given(_holding(*[(((c, 1),), 0) for c in sizes]))
     best: tuple[int, int, Row] | None = None
-    for row in dict.fromkeys(known.columns.bare(*row) for some in each for row in some):
-        if not all(c in sizes for c, _ in row[0]) or natural.implies(*row):
+    for row in rows:
+        if natural.implies(*row):
             continue
         opposite, first = alike.given(_holding((negated(row[0]), -row[1] - 1))), 0
         for k, one in enumerate((*there, None)):
@@ -173,14 +204,14 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
     ----------
     remainders : whether rows are those of remainders of sizes alone.
     """
-    out, alike, columns = System(), _alike(known), known.columns
+    out, columns = System(), known.columns
     rows = [columns.bare(*row) for row in required(known, body).every_ge()]
     for key, const in sorted(rows, key=lambda row: len(row[0])):
         floors = any(c in columns.floors for c, _ in key)
         if not columns.of_sizes(key) or floors != remainders or (floors and not periodic(columns.aff(key, 0))):
             continue
         if not known.given(out).implies(key, const):
-            there = alike.given(out).given(_holding((negated(key), -const - 1)))
+            there = _alike(known).given(out).given(_holding((negated(key), -const - 1)))
             if many(there, body) or any(_asked_inside(known, node, (key, const)) for node in body):
                 out.ge(key, const)
     return out

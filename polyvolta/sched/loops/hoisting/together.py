@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from math import inf
 from typing import Literal
 
@@ -39,17 +39,22 @@ Test = tuple[Literal["ge", "eq"], Aff]
 
 def neighbours(body: Sequence[Ast]) -> bool:
     """Whether two conditions stand side by side anywhere in some code."""
-    some = [isinstance(node, If) for node in body]
-    return any(map(all, zip(some, some[1:], strict=False))) or any(
-        neighbours(node.body) for node in body if not isinstance(node, Call)
-    )
+    return _beside(body) or any(neighbours(node.body) for node in body if not isinstance(node, Call))
+
+
+def _beside(body: Sequence[Ast]) -> bool:
+    """Whether two conditions stand side by side."""
+    return any(isinstance(a, If) and isinstance(b, If) for a, b in pairwise(body))
 
 
 def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = frozenset()) -> tuple[Ast, ...]:
-    """The same code with such tests around neighbours; `long` are the columns of loops around it without a limit."""
+    """The same code with such tests around neighbours; `long` are the columns of loops around it without a limit.
+
+    Nothing is asked of code in which no two conditions stand side by side.
+    """
     out: list[Ast] = []
     for node in body:
-        if isinstance(node, Call):
+        if isinstance(node, Call) or not neighbours(node.body):
             out.append(node)
             continue
         there, loops = known.given(said(known, node)), long
@@ -59,7 +64,7 @@ def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = fro
         inner = asked_together(there, node.body, loops)
         same = len(inner) == len(node.body) and all(a is b for a, b in zip(inner, node.body, strict=True))
         out.append(node if same else replace(node, body=inner))
-    return tuple(_runs(known, out, long)) if len(out) > 1 else tuple(out)
+    return tuple(_runs(known, out, long)) if _beside(out) else tuple(out)
 
 
 def _limited(known: Known, loop: For) -> bool:
@@ -82,15 +87,21 @@ def _few(known: Known, col: int) -> bool:
 
 def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[Ast]:
     """Some code with the most neighbours that need one such test under it; so what is before, in and behind them."""
+    if not _beside(body):
+        yield from body
+        return
     needed = [known.given(needs(known, node)) if isinstance(node, If) else None for node in body]
     best: tuple[int, int, Test] | None = None
-    for c, alone in dict.fromkeys(_tests(known, body, long)):
+    worth: dict[Test, bool] = {}
+    for c, alone in dict.fromkeys(_tests(body, bool(long))):
         row, first = known.columns.row(c[1]), 0
         for k, there in enumerate((*needed, None)):
             if there is None or not (there.implies(*row) if c[0] == "ge" else there.implies_zero(*row)):
                 mine = alone is None or first <= alone < k
                 if mine and k - first > 1 and (best is None or k - first > best[1] - best[0]):
-                    best = first, k, c
+                    if alone is None and c not in worth:
+                        worth[c] = _shortens(known, c, long)
+                    best = (first, k, c) if alone is not None or worth[c] else best
                 first = k + 1
     if best is None:
         yield from body
@@ -103,8 +114,14 @@ def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[A
     yield from _runs(known, body[end:], long)
 
 
-def _tests(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[tuple[Test, int | None]]:
-    """Inequalities of some conditions that leave a long loop few values, and each test that is alone, and where."""
+def _shortens(known: Known, c: Test, long: frozenset[int]) -> bool:
+    """Whether a test leaves a long loop few values."""
+    there = known.given(stating(known, [c]))
+    return any(_few(there, col) for col in long)
+
+
+def _tests(body: Sequence[Ast], long: bool) -> Iterator[tuple[Test, int | None]]:
+    """Each test that is alone, and where; and inequalities of some conditions that may leave a long loop few values."""
     for k, node in enumerate(body):
         conditions = node.conditions if isinstance(node, If) else ()
         for c in conditions:
@@ -112,7 +129,5 @@ def _tests(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[
                 continue
             if len(conditions) == 1:
                 yield c, k
-            if c[0] == "ge":
-                there = known.given(stating(known, [c]))
-                if any(_few(there, col) for col in long):
-                    yield c, None
+            if c[0] == "ge" and long:
+                yield c, None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import gcd
 from typing import Any
 
-from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, TWIN, Key, System, negated, plus
+from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, TWIN, Key, System, negated, new_column, plus
 from polyvolta.sched.loops.rows.tableaus import tightened
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Atom, Floor, linear
@@ -38,6 +38,7 @@ class Columns:
         self._classes: dict[tuple[int, Key, int], int] = {}  # of floors whose coefficients differ by multiples of den
         self._taken: frozenset[str] = frozenset()
         self.given: dict[tuple, Any] = {}
+        self._others: dict[int, int] = {}  # second columns of local ones
         for name in names:
             self.name(name)
 
@@ -75,8 +76,8 @@ class Columns:
         self._taken = frozenset(names)
 
     def twin(self, col: int) -> int:
-        """A second column for the values of another loop variable."""
-        return col + TWIN - LOOP
+        """A second column for the values of another loop variable, or of another local column."""
+        return col + TWIN - LOOP if col < LOCAL else self._others.setdefault(col, new_column())
 
     def floor(self, den: int, key: Key, const: int) -> int:
         """The column of floor((key . x + const)/den), all of whose columns are outer."""
@@ -136,6 +137,8 @@ class Columns:
 
     def row(self, e: Aff, values: Mapping[str, Row] | None = None) -> Row:
         """An expression of names, loop variables and what `values` says, as a row over outer columns."""
+        if not values and (not e.terms or isinstance(e.terms[-1][0], str)):  # names come first
+            return tuple(sorted([(self.ids[name], c) for name, c in e.terms if isinstance(name, str)])), e.const
         key, const = (), e.const
         for atom, c in e.terms:
             if isinstance(atom, str):

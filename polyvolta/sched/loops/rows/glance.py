@@ -198,7 +198,7 @@ class Glance:
         What they say is put in: c1 - 4*c0 is a multiple of 16 where c1 is 4*c0 modulo 16, and not of 4 alone.
         """
         g, shift, left = 0, 0, key
-        for c, _ in reversed(key):
+        for c, _ in reversed(key) if self.residues else ():
             found, v = self.residues.get(c), coefficient(left, c)
             if found is not None and v:
                 image, residue, d = found

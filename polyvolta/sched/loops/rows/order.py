@@ -14,11 +14,12 @@ from math import gcd, inf
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated, new_column, plus, without
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated, plus, without
 from polyvolta.sets.budgets import left
 
 NEAR = 8  # values beyond another lane's up to which integers are asked, where floors are in rows
-WORTH, PART = 500, 0.05  # steps that a question of integers may take, and which part of those left
+WORTH, PART = 200, 0.05  # steps that a question of integers of pieces may take, and which part of those left
+SHADOWS = 400  # the same of shadows: those that keep lanes apart take fewer
 
 First = Callable[[Lane, Lane], bool]  # whether, at equal values of all members, one lane may run before another
 
@@ -110,7 +111,7 @@ class Compared:
         both = q.piece.system.copy()
         for c in both.columns():
             if c in inside or c >= LOCAL:  # parts of one piece have the same
-                both.replace(c, ((new_column() if c >= LOCAL else columns.twin(c), 1),), 0)
+                both.replace(c, ((columns.twin(c), 1),), 0)
         both.add(p.piece.system).ge(((col, 1), (columns.twin(col), -1)), -1)
         names = {str(columns.affs[c]) for c in inside}
         if any(columns.affs[c].names() & names for c in both.columns() if c in columns.floors):
@@ -193,7 +194,7 @@ def _never(known: Known, col: int, a: System, b: System) -> bool:
     both = b.copy()
     both.replace(col, ((twin, 1),), 0)
     both.add(a).ge(((col, 1), (twin, -1)), -1)
-    return known.surely_excludes(both)
+    return known.surely_excludes(both, SHADOWS)
 
 
 def _apart(a: System, b: System, col: int) -> bool:

@@ -245,11 +245,12 @@ class Piece:
 
     def _put_outer(self, outer: Callable[[Key], bool]) -> bool:
         """Put in what is outside for columns in floors (`told`), which keep their equalities; whether there was one."""
-        rows = list(told(self.system, self.floors, outer))
+        rows = list(told(self.system, self.floors, outer)) if self.system.eqs and self.floors else ()
         for col, image, shift in rows:
             self.replace(col, image, shift)
             self.system.eq(plus(1, ((col, 1),), -1, image), -shift)
-        self.settle()
+        if rows:
+            self.settle()
         return bool(rows)
 
     def outer_floor(self, den: int, key: Key, const: int) -> Value:

@@ -36,7 +36,7 @@ from polyvolta.sets.engine.integer import Lattice
 from polyvolta.sets.engine.rows import Row
 from polyvolta.sets.engine.simplex import Tableau
 
-WORTH = 2000  # steps that looking for equalities, or projecting all columns but one, may take
+WORTH = 1200  # steps that looking for equalities, or projecting all columns but one, may take
 
 Grids = Mapping[int, tuple[int, int]]
 
@@ -214,11 +214,11 @@ def pinned(
     """
     free = {col for col in columns if not any(coefficient(key, col) for key, _ in system.eqs)}
     for key, const in system.ineqs.items():
-        col, v = next(((c, v) for c, v in key if c in free), key[-1])
-        rest = without(key, col)
-        high = system.ineqs.get(negated(key)) if v < -1 and (col >= LOCAL or col in free) and outer(rest) else None
-        if high is not None and const + high < -v:
-            yield col, -v, rest, const
+        col, v = next(((c, v) for c, v in key if c in free), key[-1]) if free else key[-1]
+        if v < -1 and (col >= LOCAL or col in free):
+            high, rest = system.ineqs.get(negated(key)), without(key, col)
+            if high is not None and const + high < -v and outer(rest):
+                yield col, -v, rest, const
     if around:
         terms = [term for key, _ in system.every_ge() for term in key]
         below, above = ({c for c, v in terms if sign * v > 1 and c >= LOCAL} for sign in (1, -1))
@@ -288,9 +288,11 @@ def of_multiples(system: System) -> System:
     Of 3*q + c >= 0 and 0 <= c <= 2 comes q >= 0, also if q is c0 - e: c is at most what 3*q + c is. Rationals say that
     3*q >= -2. Instances are the same. Cost: a sum for each coefficient of a row.
     """
-    out, (low, high) = None, system.ends()
+    out, low, high = None, None, None
     for key, const in system.ineqs.items():
-        for g in {abs(v) for _, v in key} - {1}:
+        for g in {abs(v) for _, v in key} - {1} if len(key) > 2 else ():  # two are multiples, and one is not
+            if low is None or high is None:
+                low, high = system.ends()
             whole = tuple([(c, v // g) for c, v in key if v % g == 0])
             rest = tuple([(c, -v) for c, v in key if v % g])
             least = least_of(rest, -const, low, high) if rest and len(whole) > 1 else None

@@ -11,7 +11,7 @@ these nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import islice, product
 
 from polyvolta.sched.loops.conditions import beyond
 from polyvolta.sched.loops.rows.bounds import bounds
@@ -34,16 +34,18 @@ def of_one(known: Known, shadows: Sequence[System], col: int, once: bool, innerm
     """
     best: tuple[System, list[System], int] | None = None
     for s in shadows if len(shadows) <= SOME else ():
-        rest = [left for o in shadows if o is not s for left in difference(known, o, telling(known, o, s))]
+        others = (left for o in shadows if o is not s for left in difference(known, o, telling(known, o, s)))
+        enough = 1 if valued(s, col) else 2 * SOME + 1 if best is None else len(best[1])
+        rest = list(islice(others, enough))
         if not rest:
             return None
-        if valued(s, col) or (best is not None and len(rest) >= len(best[1])):
+        if len(rest) == enough:
             continue
         for sizes, most in ((True, SOME), (False, 2 * innermost)):
             if most and all(known.excludes_exactly(_places(known, s, col, sizes).add(left)) for left in rest):
                 best = s, rest, most
                 break
-    if best is None or len(best[1]) > 2 * SOME:
+    if best is None:
         return None
     cells = disjoint(known, [best[0], *joined(known, best[1], col, once)])
     return cells if cells is not None and len(cells) <= best[2] else None

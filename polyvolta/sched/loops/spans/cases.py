@@ -314,7 +314,7 @@ def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int],
     col = columns[j]
 
     def holes(there: Known, lanes: Sequence[Lane]) -> bool:
-        return not dense(there, lanes, j, col) and long(there, [lane.shadows[j] for lane in lanes], col)
+        return long(there, [lane.shadows[j] for lane in lanes], col) and not dense(there, lanes, j, col)
 
     if not holes(known, group.lanes):
         return []

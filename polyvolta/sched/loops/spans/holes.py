@@ -6,7 +6,7 @@ S1[i] -> [i] for i < N, S2[i] -> [i + 2N]                  two: no loop runs fro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
@@ -34,10 +34,8 @@ def long(known: Known, shadows: Sequence[System], col: int) -> bool:
 
 def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, once: bool) -> bool:
     """Whether a system has but a few values of a column in a row that no shadow has, where any has one."""
-    parts, few = [where], max(FEW, 2 * ONCE // len(shadows)) if once else FEW
-    for s in shadows:
-        parts = [rest for part in parts for rest in difference(known, part, telling(known, part, s))]
-    for part in parts:
+    few = max(FEW, 2 * ONCE // len(shadows)) if once else FEW
+    for part in _beside(known, where, shadows):
         if _few(known, part, col, few):
             continue
         for s in shadows:
@@ -48,6 +46,15 @@ def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, on
             if not (_few(known, here, col, few) or known.excludes_exactly(here)):
                 return False
     return True
+
+
+def _beside(known: Known, part: System, shadows: Sequence[System]) -> Iterator[System]:
+    """Disjoint systems of the points of one that are in no shadow, each as soon as it is found."""
+    if not shadows:
+        yield part
+        return
+    for rest in difference(known, part, telling(known, part, shadows[0])):
+        yield from _beside(known, rest, shadows[1:])
 
 
 def _few(known: Known, part: System, col: int, most: int) -> bool:

@@ -97,10 +97,13 @@ def at_floors(
     ----------
     whole, each, taken, columns, free : as of `in_windows`.
     """
+    some = [n for n, lane in enumerate(whole) if not (taken[n] or lane.empty or lane.shadows[-1].exact)]
+    if not some:
+        return
     last = max([k for k, col in enumerate(free) if col], default=0)
     places = [Compared(known, 0, [col if k < last else 0 for k, col in enumerate(free)], None)]
     places.append(Compared(known, 0, free, None))
-    for n in [n for n, lane in enumerate(whole) if not (taken[n] or lane.empty or lane.shadows[-1].exact)]:
+    for n in some:
         others = [one for k, some in enumerate(each) if k != n for one in some if not one.empty]
         parts = _in_turn(known, whole[n], columns, places, others, FEW)
         if len(parts) > 1:
