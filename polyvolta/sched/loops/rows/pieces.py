@@ -252,7 +252,8 @@ class Piece:
         for col, image, shift in rows:
             self.replace(col, image, shift)
             self.system.eq(plus(1, ((col, 1),), -1, image), -shift)
-        self.settle()
+        if rows:
+            self.settle()
         return bool(rows)
 
     def outer_floor(self, den: int, key: Key, const: int) -> Value:
