@@ -53,6 +53,7 @@ SAID = {  # what holds the set of a node
     Band: "isolate",
 }
 
+Joins = Callable[[tuple[Piece, Piece, Piece], Sequence[Piece]], bool]  # whether two are to be the third, beside others
 Taken = tuple[Conjunct, list[Value]]  # a condition, and the values of its dimensions
 
 
@@ -211,7 +212,7 @@ def _outer(system: System) -> System:
     return out
 
 
-def together(known: Known, pieces: Sequence[Piece], joins: Callable[[Piece, Piece, Piece], bool]) -> list[Piece]:
+def together(known: Known, pieces: Sequence[Piece], joins: Joins) -> list[Piece]:
     """Fewer pieces with the same instances: two of a statement are one where both are all of one conjunction here.
 
     Of 1 <= i <= 2, and 3 <= i <= 4 for N >= 2, it is 1 <= i <= 4 once N is known to be 3 or more: of a domain's pieces
@@ -224,14 +225,15 @@ def together(known: Known, pieces: Sequence[Piece], joins: Callable[[Piece, Piec
 
     Parameters
     ----------
-    joins : whether two are worth to be one, the third.
+    joins : whether two are worth to be one, the third, beside the other pieces.
     """
     out: list[Piece] = []
-    for one in pieces:
+    for n, one in enumerate(pieces):
         new, k = one, 0
         while k < len(out):
             both = _of_both(known, out[k], new) or _of_both(known, new, out[k])
-            if both is None or not joins(out[k], new, both):
+            others = [*out[:k], *out[k + 1 :], *pieces[n + 1 :]]
+            if both is None or not joins((out[k], new, both), others):
                 k += 1
             else:
                 del out[k]

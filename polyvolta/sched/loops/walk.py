@@ -311,7 +311,9 @@ class Scanner(Writer):
         """
         equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
         if self.parted and len(state.pieces) > 1:
-            joins = lambda *some: as_one(state.known, [equated(p) for p in some], loops)  # noqa: E731
+            joins = lambda some, others: as_one(  # noqa: E731
+                state.known, [equated(p) for p in some], loops, [equated(p) for p in others]
+            )
             state = state.with_pieces([*self.searched(state.pieces, together, state.known, state.pieces, joins)])
         whole = [equated(piece) for piece in state.pieces]
         each = [[lane] for lane in whole]

@@ -173,16 +173,29 @@ def meet(
     return any(together(a, b) for a, b in combinations(lanes, 2))
 
 
-def as_one(known: Known, lanes: Sequence[Lane], columns: Sequence[int]) -> bool:
+def as_one(known: Known, lanes: Sequence[Lane], columns: Sequence[int], others: Sequence[Lane] = ()) -> bool:
     """Whether two lanes, whose instances are those of a third one, are worth to be that: it has no more loops than
     either, or than one of them and the other one would be tested, in a loop that both have or for sizes.
 
     i = 6 beside 1 <= i <= 5 is one test at one value of i mod 5, where both were a loop at each value; 3 <= i <= 9
     beside 1 <= i <= 2 is a loop at each already. At the end of others' loop an instance has no test, but for i = n - 1
     if that is 7 at most and the others run to n.
+
+    It has no test at each place that one of the two has none of: one that is exact makes no part of one that isn't.
+    Nor is there another lane in the loop of one of them alone, where these take turns: it would be tested in both.
+
+    Parameters
+    ----------
+    others : the other lanes of the band.
     """
-    if any(lane.empty for lane in lanes):
+    if any(lane.empty for lane in lanes) or any(x.shadows[-1].exact for x in lanes[:2]) > lanes[2].shadows[-1].exact:
         return False
+    first = next((k for k, col in enumerate(columns) if col), None)
+    if first is not None and others and _in_turn(known, lanes[0], lanes[1], columns):
+        a, b = (lane.shadows[first] for lane in lanes[:2])
+        meets = [[not known.excludes(s.copy().add(o.shadows[first])) for s in (a, b)] for o in others if not o.empty]
+        if any(p != q for p, q in meets):
+            return False
     a, b, both = [several(known, lane.shadows, columns) for lane in lanes]
     if both <= min(a, b) or both > max(a, b) or not _in_turn(known, lanes[0], lanes[1], columns):
         return both <= max(a, b)
