@@ -380,7 +380,10 @@ def _speaking(c: Conjunct, some: set[int]) -> Conjunct | None:
 def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
     """Conjuncts with the same points, none in two; of a few as little is cut up as can be, else those with floors.
 
-    Of 0 <= i <= N and 4 <= i <= (N + 5)/2 the first one has all of the second but i = 4 at N = 3. Those whose one
+    Of 0 <= i <= N and 4 <= i <= (N + 5)/2 the first one has all of the second but i = 4 at N = 3. That is no reason for
+    floors in parts of what has none: of 0 <= i <= N, and i of 3*M to 3*M + 5 with i mod 3 <= 1, the first one is whole.
+
+    Those whose one
     conjunct has a floor beside another iterator stay as they are: of 1 <= j <= 2, and even i with j = 3, it says that
     j <= 3 - i mod 2, and inside of a loop over j it is asked at each i.
     """
@@ -399,8 +402,10 @@ def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Seque
     for order in islice(permutations(some), 1, None) if len(some) <= SOME else ():
         if len(out) <= len(pieces):
             break
-        out = min(out, _cut([*order, *others]), key=len)
-    return out
+        new = _cut([*order, *others])
+        if len(new) < len(out) and _foreign(new) <= _foreign(out):
+            out = new
+    return [part for _, part in out]
 
 
 def _mixed(c: Conjunct, iterators: int) -> bool:
@@ -419,18 +424,23 @@ def _unmixed(merged: Conjunct, before: Iterable[Conjunct], iterators: int) -> li
     inside = [c for c in before if not subtract(c, merged)]
     if any(_mixed(c, iterators) for c in inside) or len(_cut([*inside, merged])) > len(inside):
         return [merged]
-    return _cut(inside)
+    return [part for _, part in _cut(inside)]
 
 
-def _cut(pieces: Iterable[Conjunct]) -> list[Conjunct]:
-    """What each of some conjuncts has that none before it has."""
-    out: list[Conjunct] = []
+def _cut(pieces: Iterable[Conjunct]) -> list[tuple[Conjunct, Conjunct]]:
+    """What each of some conjuncts has that none before it has, behind this conjunct."""
+    out: list[tuple[Conjunct, Conjunct]] = []
     for piece in pieces:
         left = [piece]
-        for old in out:
+        for _, old in out:
             left = [part for whole in left for part in subtract(whole, old)]
-        out += left
+        out += [(piece, part) for part in left]
     return out
+
+
+def _foreign(cut: Iterable[tuple[Conjunct, Conjunct]]) -> int:
+    """How many parts of conjuncts have more floors than these: others' floors, of what these have and it doesn't."""
+    return sum(len(part.divs) > len(piece.divs) for piece, part in cut)
 
 
 def parameters(node: Node, iterators: Mapping[str, Sequence[str]] = MappingProxyType({})) -> Iterator[str]:
