@@ -311,9 +311,7 @@ class Scanner(Writer):
         """
         equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
         if self.parted and len(state.pieces) > 1:
-            joins = lambda some, others: as_one(  # noqa: E731
-                state.known, [equated(p) for p in some], loops, [equated(p) for p in others]
-            )
+            joins = lambda *some: as_one(state.known, loops, *([equated(p) for p in o] for o in some))  # noqa: E731
             state = state.with_pieces([*self.searched(state.pieces, together, state.known, state.pieces, joins)])
         whole = [equated(piece) for piece in state.pieces]
         each = [[lane] for lane in whole]

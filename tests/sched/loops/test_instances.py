@@ -5,7 +5,8 @@ from itertools import permutations, product
 
 import pytest
 
-from polyvolta.sched.loops.instances import added, disjoint, instances
+from polyvolta.sched.loops.disjoint import disjoint
+from polyvolta.sched.loops.instances import added, instances
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System

@@ -173,7 +173,7 @@ def meet(
     return any(together(a, b) for a, b in combinations(lanes, 2))
 
 
-def as_one(known: Known, lanes: Sequence[Lane], columns: Sequence[int], others: Sequence[Lane] = ()) -> bool:
+def as_one(known: Known, columns: Sequence[int], lanes: Sequence[Lane], others: Sequence[Lane]) -> bool:
     """Whether two lanes, whose instances are those of a third one, are worth to be that: it has no more loops than
     either, or than one of them and the other one would be tested, in a loop that both have or for sizes.
 
@@ -181,27 +181,35 @@ def as_one(known: Known, lanes: Sequence[Lane], columns: Sequence[int], others: 
     beside 1 <= i <= 2 is a loop at each already. At the end of others' loop an instance has no test, but for i = n - 1
     if that is 7 at most and the others run to n.
 
-    It has no test at each place that one of the two has none of: one that is exact makes no part of one that isn't.
-    Nor is there another lane in the loop of one of them alone, where these take turns: it would be tested in both.
+    One that is exact is no part of one that isn't, of which each value is tested. Where one is before the other in the
+    first loop, two are two, too, if a lane besides has values where one of them has and none where the other has: a
+    loop over that lane and half of what is one would test both at each value.
 
     Parameters
     ----------
-    others : the other lanes of the band.
+    lanes, others : the two and the third; the other lanes of the band.
     """
-    if any(lane.empty for lane in lanes) or any(x.shadows[-1].exact for x in lanes[:2]) > lanes[2].shadows[-1].exact:
+    if any(lane.empty for lane in lanes):
         return False
-    first = next((k for k, col in enumerate(columns) if col), None)
-    if first is not None and others and _in_turn(known, lanes[0], lanes[1], columns):
-        a, b = (lane.shadows[first] for lane in lanes[:2])
-        meets = [[not known.excludes(s.copy().add(o.shadows[first])) for s in (a, b)] for o in others if not o.empty]
-        if any(p != q for p, q in meets):
-            return False
+    one, other, whole = lanes
+    if (one.shadows[-1].exact or other.shadows[-1].exact) and not whole.shadows[-1].exact:
+        return False
     a, b, both = [several(known, lane.shadows, columns) for lane in lanes]
-    if both <= min(a, b) or both > max(a, b) or not _in_turn(known, lanes[0], lanes[1], columns):
-        return both <= max(a, b)
-    k, col = next((k, col) for k, col in enumerate(columns) if col)
-    there = known.given(lanes[2].around(k, col, known))
+    if both > max(a, b):
+        return False
+    k, col = next(((k, col) for k, col in enumerate(columns) if col), (0, 0))
+    in_turn = bool(col) and _in_turn(known, one, other, columns)
+    if in_turn and any(_meets(known, one, o, k) != _meets(known, other, o, k) for o in others if not o.empty):
+        return False
+    if both <= min(a, b) or not in_turn:
+        return True
+    there = known.given(whole.around(k, col, known))
     return not all(there.implies(*row) for row in lanes[a > b].around(k, col, known).every_ge())
+
+
+def _meets(known: Known, a: Lane, b: Lane, k: int) -> bool:
+    """Whether two lanes may have values of loop k in common."""
+    return not known.excludes(a.shadows[k].copy().add(b.shadows[k]))
 
 
 def _in_turn(known: Known, a: Lane, b: Lane, columns: Sequence[int]) -> bool:
