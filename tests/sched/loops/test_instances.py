@@ -47,6 +47,21 @@ def test_as_few_pieces_in_whatever_order_they_are_written():
 
 
 @pytest.mark.parametrize(
+    "plain, periodic, pieces",
+    [
+        ("0 <= 2i <= N + 1", "N <= 2i <= N + 6 and (i - floor(i/4)) mod 3 = 0", 3),  # 2 where the first one is cut
+        ("1 <= i and N <= 2i <= N + 5", "0 <= i <= N and (i + 1) mod 3 >= 1", 4),  # 3
+    ],
+)
+def test_what_has_no_floor_is_not_cut_by_others_floors_into_fewer_pieces(plain, periodic, pieces):
+    whole = Set(f"[N] -> {{ [i] : {plain} }}")
+    for order in ((plain, periodic), (periodic, plain)):
+        found = parts(order)
+        assert len(found) == pieces
+        assert sum(p == whole for p in found) == 1
+
+
+@pytest.mark.parametrize(
     "at_least, extension, pieces",
     [
         (-99, "a mod 3 = 0 and -5 <= a <= 25", 1),  # where U has instances, others may have some, too
