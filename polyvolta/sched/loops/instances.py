@@ -7,13 +7,13 @@ the values of the members above, which have columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, permutations
 from math import floor, inf
 from types import MappingProxyType
 
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.loops.conditions import cut_apart, exactly, holds, not_everywhere
-from polyvolta.sched.loops.merging import cut_here
+from polyvolta.sched.loops.parts.disjoint import disjoint
+from polyvolta.sched.loops.parts.merging import cut_here
 from polyvolta.sched.loops.rows.columns import Columns, Row, outside
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, local, negated
@@ -38,12 +38,10 @@ from polyvolta.sched.tree import (
 )
 from polyvolta.sets import Aff, Map, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
-from polyvolta.sets.conjuncts.implies import subtract
 from polyvolta.sets.conjuncts.project import with_known_divs
 from polyvolta.sets.values.space import Space
 
 MISSED = 8  # values beyond its integers that a bound is looked at for
-SOME = 3  # conjuncts whose orders are tried
 SAID = {  # what holds the set of a node
     Domain: "domain",
     Context: "context",
@@ -248,64 +246,6 @@ def _speaking(c: Conjunct, some: set[int]) -> Conjunct | None:
         [row for row in rows if any(v and at in some for at, v in enumerate(row))] for rows in (c.eqs, c.ineqs)
     )
     return normalise(c.n, c.divs, eqs, ineqs)
-
-
-def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
-    """Conjuncts with the same points, none in two; of a few as little is cut up as can be, else those with floors.
-
-    Of 0 <= i <= N and 4 <= i <= (N + 5)/2 the first one has all of the second but i = 4 at N = 3. Those whose one
-    conjunct has a floor beside another iterator stay as they are: of 1 <= j <= 2, and even i with j = 3, it says that
-    j <= 3 - i mod 2, and inside of a loop over j it is asked at each i.
-    """
-    if len(conjuncts) == 1:
-        return conjuncts
-    merged = type(s)._of(s.param_names, [(space, tuple(conjuncts))]).coalesce()
-    pieces = [p for _, cs in merged.parts for c in cs for p in with_known_divs(c)]
-    iterators = len(space.out.dims)
-    if any(_mixed(c, iterators) for c in pieces):
-        before = [p for c in conjuncts for p in with_known_divs(c)]
-        pieces = [p for c in pieces for p in (_unmixed(c, before, iterators) if _mixed(c, iterators) else [c])]
-    plain = [c for c in pieces if not c.divs]
-    rest = sorted([c for c in pieces if c.divs], key=lambda c: len(c.divs))
-    out = _cut([*plain, *rest])
-    some, others = ([*plain, *rest], []) if len(pieces) <= SOME else (plain, rest)
-    for order in islice(permutations(some), 1, None) if len(some) <= SOME else ():
-        if len(out) <= len(pieces):
-            break
-        out = min(out, _cut([*order, *others], len(out)), key=len)
-    return out
-
-
-def _mixed(c: Conjunct, iterators: int) -> bool:
-    """Whether an inequality has a floor of some iterators, the last dimensions, and another one, or a floor of it."""
-    first, base = 1 + c.n - iterators, 1 + c.n
-    for row in c.ineqs:
-        each = [row] + [div[1] for v, div in zip(row[base:], c.divs, strict=True) if v and div is not None]
-        of, *floors = [{at for at in range(first, min(base, len(e))) if e[at]} for e in each]
-        if any(some and some != of.union(*floors) for some in floors):
-            return True
-    return False
-
-
-def _unmixed(merged: Conjunct, before: Iterable[Conjunct], iterators: int) -> list[Conjunct]:
-    """Disjoint conjuncts that were merged, if these are no more, and none is `_mixed`; else the merged one."""
-    inside = [c for c in before if not subtract(c, merged)]
-    out = _cut(inside)
-    whole = len(out) <= len(inside) and len(_cut([*out, merged])) == len(out)
-    return out if whole and not any(_mixed(c, iterators) for c in inside) else [merged]
-
-
-def _cut(pieces: Iterable[Conjunct], enough: float = inf) -> list[Conjunct]:
-    """What each of some conjuncts has that none before it has; only so many of these, or a few more, are looked for."""
-    out: list[Conjunct] = []
-    for piece in pieces:
-        if len(out) >= enough:
-            break
-        left = [piece]
-        for old in out:
-            left = [part for whole in left for part in subtract(whole, old)]
-        out += left
-    return out
 
 
 def parameters(node: Node, iterators: Mapping[str, Sequence[str]] = MappingProxyType({})) -> Iterator[str]:

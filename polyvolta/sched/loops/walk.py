@@ -40,8 +40,8 @@ from polyvolta.sched.loops.instances import (
     told_apart,
 )
 from polyvolta.sched.loops.members import BandLoops
-from polyvolta.sched.loops.merging import together
 from polyvolta.sched.loops.names import extents, mapped_names
+from polyvolta.sched.loops.parts.merging import together
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane, one_by_one
@@ -311,7 +311,7 @@ class Scanner(Writer):
         """
         equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
         if self.parted and len(state.pieces) > 1:
-            joins = lambda *some: as_one(state.known, [equated(p) for p in some], loops)  # noqa: E731
+            joins = lambda *some: as_one(state.known, loops, *([equated(p) for p in o] for o in some))  # noqa: E731
             state = state.with_pieces([*self.searched(state.pieces, together, state.known, state.pieces, joins)])
         whole = [equated(piece) for piece in state.pieces]
         each = [[lane] for lane in whole]

@@ -5,7 +5,8 @@ from itertools import permutations, product
 
 import pytest
 
-from polyvolta.sched.loops.instances import added, disjoint, instances
+from polyvolta.sched.loops.instances import added, instances
+from polyvolta.sched.loops.parts.disjoint import disjoint
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
@@ -43,6 +44,21 @@ def test_as_few_pieces_in_whatever_order_they_are_written():
     texts = "0 <= i <= N", "4 <= i and 2i <= N + 5", "i = -3 and N > 5"
     for some in (texts[:2], texts):
         assert {len(parts(order)) for order in permutations(some)} == {len(some)}
+
+
+@pytest.mark.parametrize(
+    "plain, periodic, pieces",
+    [
+        ("0 <= 2i <= N + 1", "N <= 2i <= N + 6 and (i - floor(i/4)) mod 3 = 0", 3),  # 2 where the first one is cut
+        ("1 <= i and N <= 2i <= N + 5", "0 <= i <= N and (i + 1) mod 3 >= 1", 4),  # 3
+    ],
+)
+def test_what_has_no_floor_is_not_cut_by_others_floors_into_fewer_pieces(plain, periodic, pieces):
+    whole = Set(f"[N] -> {{ [i] : {plain} }}")
+    for order in ((plain, periodic), (periodic, plain)):
+        found = parts(order)
+        assert len(found) == pieces
+        assert sum(p == whole for p in found) == 1
 
 
 @pytest.mark.parametrize(

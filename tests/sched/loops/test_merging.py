@@ -1,7 +1,8 @@
 """Two pieces of a statement are one where both are all of one conjunction, whatever their columns are called."""
 
-from polyvolta.sched.loops.instances import _unmixed, instances
-from polyvolta.sched.loops.merging import together
+from polyvolta.sched.loops.instances import instances
+from polyvolta.sched.loops.parts.disjoint import _unmixed
+from polyvolta.sched.loops.parts.merging import together
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sets import Set

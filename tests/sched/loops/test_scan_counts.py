@@ -22,6 +22,44 @@ def staggered(number, names):
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "a remainder that one of two pieces has, which the other one is not tested for": (
+        """{ domain: "[N] -> { S[i] : 0 <= 2i <= N + 1; S[i] : N <= 2i <= N + 6 and (i - floor(i/4)) mod 3 = 0 }",
+             child: { schedule: "[{ S[i] -> [(floor((1 - i)/3))] }, { S[i] -> [((1 - i) mod 3)] }]" } }""",
+        {0: 14, 3: 18, 9: 23, 40: 52, 100: 102},
+    ),
+    "the same of one loop": (
+        """{ domain: "[N] -> { S[i] : (i + 1) mod 3 >= 1 and 0 <= i <= N; S[i] : i >= 1 and N <= 2i <= N + 5 }",
+             child: { schedule: "[{ S[i] -> [(i)] }]" } }""",
+        {0: 6, 3: 9, 9: 19, 40: 81, 100: 201},
+    ),
+    "pieces of which one is exact, where they are none together": (
+        """{ domain: "{ S[i, j] : -2 <= i <= 0 and i <= 2j <= i + 3; S[i, j] : 0 <= i <= 4 and 0 <= j <= 1 }", child: {
+             filter: "{ S[i, j] : j <= -2i; S[i, j] : 2*floor(j/2) + j >= 0 }", child: { schedule: "[
+             { S[i, j] -> [(i + floor((j + 1)/2) - 1)] }, { S[i, j] -> [(j - 2*floor((j + 1)/2) + 1)] }]", child: {
+             schedule: "[{ S[i, j] -> [(3*i mod 2)] }]" } } } }""",
+        {0: 30},
+    ),
+    "pieces one after another, of which a third one meets one": (
+        """{ domain: "[N] -> { S[i, j, k] : N - 1 <= i <= 1 and N <= j <= N + 1 and 0 <= k <= 1;
+             S[i, j, k] : N mod 2 = 0 and 0 <= i <= N and N <= j <= N + 2 and j <= k <= j + 1 }", child: {
+             filter: "[N] -> { S[i, j, k] : N mod 3 != 1 and k mod 2 = 0 }",
+             child: { schedule: "[{ S[i, j, k] -> [(i)] }]" } } }""",
+        {0: 30, 2: 32, 8: 53, 18: 103, 20: 113, 40: 1},
+    ),
+    "members that are numbers in a floor of a guard, each of which has its instances": (
+        """{ domain: "{ S[i] : 0 <= i <= 5; T[] }", child: { schedule: "[{ S[i] -> [(floor((i + 5)/6) - 1)];
+             T[] -> [(0)] }, { S[i] -> [(floor((i + 1)/2) - 1)]; T[] -> [(0)] }]", options: "{ atomic[0]; atomic[1];
+             isolate[[] -> [a, b]] : b <= 4; [isolate[] -> separate[1]] }", child: {
+             guard: "{ [a, b] : b <= 4 and b <= a + 2*floor(b/2) }", child: { set: [ { filter: "{ T[] }" },
+             { filter: "{ S[i] }" } ] } } } }""",
+        {0: 0},
+    ),
+    "values of floors in a band below that sizes bound: what is not put in is as it was": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i <= N and 3 <= j <= 6 and i <= 2j <= i + 3 }", child: {
+             schedule: "[{ S[i, j] -> [(floor(j/2))] }]", child: { sequence: [
+             { filter: "{ S[i, j] : j mod 3 <= 1 }" }, { filter: "{ S[i, j] : j mod 3 = 2 }" } ] } } }""",
+        {0: 1, 1: 1, 2: 1, 3: 8, 9: 31, 40: 35},
+    ),
     "pieces that are one at the sizes that a filter leaves, in an order in which both have turns": (
         """{ domain: "[N] -> { S[i] : 1 <= i <= 2; S[i] : N >= 2 and 1 <= i <= 4; S[i] : N <= 0 and 1 <= i <= 4 }",
              child: { set: [ { filter: "[N] -> { S[i] : 0 <= N <= 2 }" },

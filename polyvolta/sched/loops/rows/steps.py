@@ -240,7 +240,7 @@ def told(
     rows: dict[int, tuple[Key, int]] = {}
     for key, const in system.eqs if floors else ():
         inner = [(c, v) for c, v in key if not outer(((c, v),))]
-        if len(inner) == 1 and abs(inner[0][1]) == 1 and not local(key):
+        if len(inner) == 1 < len(key) and abs(inner[0][1]) == 1 and not local(key):
             ((col, v),) = inner
             rows[col] = plus(-v, without(key, col), 0, ()), -v * const
     found: set[int] = set()

@@ -173,22 +173,43 @@ def meet(
     return any(together(a, b) for a, b in combinations(lanes, 2))
 
 
-def as_one(known: Known, lanes: Sequence[Lane], columns: Sequence[int]) -> bool:
+def as_one(known: Known, columns: Sequence[int], lanes: Sequence[Lane], others: Sequence[Lane]) -> bool:
     """Whether two lanes, whose instances are those of a third one, are worth to be that: it has no more loops than
     either, or than one of them and the other one would be tested, in a loop that both have or for sizes.
 
     i = 6 beside 1 <= i <= 5 is one test at one value of i mod 5, where both were a loop at each value; 3 <= i <= 9
     beside 1 <= i <= 2 is a loop at each already. At the end of others' loop an instance has no test, but for i = n - 1
     if that is 7 at most and the others run to n.
+
+    One that is exact is no part of one that isn't, of which each value is tested. Where one is before the other in the
+    first loop, two are two, too, if a lane besides has values where one of them has and none where the other has: a
+    loop over that lane and half of what is one would test both at each value.
+
+    Parameters
+    ----------
+    lanes, others : the two and the third; the other lanes of the band.
     """
     if any(lane.empty for lane in lanes):
         return False
+    one, other, whole = lanes
+    if (one.shadows[-1].exact or other.shadows[-1].exact) and not whole.shadows[-1].exact:
+        return False
     a, b, both = [several(known, lane.shadows, columns) for lane in lanes]
-    if both <= min(a, b) or both > max(a, b) or not _in_turn(known, lanes[0], lanes[1], columns):
-        return both <= max(a, b)
-    k, col = next((k, col) for k, col in enumerate(columns) if col)
-    there = known.given(lanes[2].around(k, col, known))
+    if both > max(a, b):
+        return False
+    k, col = next(((k, col) for k, col in enumerate(columns) if col), (0, 0))
+    in_turn = bool(col) and _in_turn(known, one, other, columns)
+    if in_turn and any(_meets(known, one, o, k) != _meets(known, other, o, k) for o in others if not o.empty):
+        return False
+    if both <= min(a, b) or not in_turn:
+        return True
+    there = known.given(whole.around(k, col, known))
     return not all(there.implies(*row) for row in lanes[a > b].around(k, col, known).every_ge())
+
+
+def _meets(known: Known, a: Lane, b: Lane, k: int) -> bool:
+    """Whether two lanes may have values of loop k in common."""
+    return not known.excludes(a.shadows[k].copy().add(b.shadows[k]))
 
 
 def _in_turn(known: Known, a: Lane, b: Lane, columns: Sequence[int]) -> bool:

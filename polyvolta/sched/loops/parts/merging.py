@@ -15,6 +15,8 @@ from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, local, negated
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.spans.telling import hull, telling
 
+Joins = Callable[[tuple[Piece, Piece, Piece], Sequence[Piece]], bool]  # whether two are to be the third, beside others
+
 
 def cut_here(known: Known, pieces: Sequence[Piece]) -> list[Piece] | None:
     """Some pieces with the same instances, none in two: those first of which what is known says the most.
@@ -66,7 +68,7 @@ def _same(both: Known, a: Piece, b: Piece) -> bool | None:
     return True if sure else False if differs else None
 
 
-def together(known: Known, pieces: Sequence[Piece], joins: Callable[[Piece, Piece, Piece], bool]) -> list[Piece]:
+def together(known: Known, pieces: Sequence[Piece], joins: Joins) -> list[Piece]:
     """Fewer pieces with the same instances: two of a statement are one where both are all of one conjunction here.
 
     Of 1 <= i <= 2, and 3 <= i <= 4 for N >= 2, it is 1 <= i <= 4 once N is known to be 3 or more: of a domain's pieces
@@ -80,14 +82,15 @@ def together(known: Known, pieces: Sequence[Piece], joins: Callable[[Piece, Piec
 
     Parameters
     ----------
-    joins : whether two are worth to be one, the third.
+    joins : whether two are worth to be one, the third, beside the other pieces.
     """
     out: list[Piece] = []
-    for one in pieces:
+    for n, one in enumerate(pieces):
         new, k = one, 0
         while k < len(out):
             both = _of_both(known, out[k], new) or _of_both(known, new, out[k])
-            if both is None or not joins(out[k], new, both):
+            others = [*out[:k], *out[k + 1 :], *pieces[n + 1 :]]
+            if both is None or not joins((out[k], new, both), others):
                 k += 1
             else:
                 del out[k]
