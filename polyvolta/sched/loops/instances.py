@@ -15,7 +15,7 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.loops.conditions import beyond, cut_apart, exactly, holds, not_everywhere
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known, difference
-from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, local, negated, outside, plus, without
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, local, negated, new_column, outside, plus, without
 from polyvolta.sched.loops.rows.pieces import Piece, Value, system_of
 from polyvolta.sched.loops.spans.telling import hull, telling
 from polyvolta.sched.loops.state import State
@@ -269,8 +269,15 @@ def _is_floor(known: Known, where: System, d: int, key: Key, const: int, value: 
 
 
 def _over(one: Piece, other: Piece) -> System | None:
-    """What another piece of its statement says of the local columns of a piece; None where that loses instances."""
-    out, seen = other.system.copy(), set[int]()
+    """What another piece of its statement says of the local columns of a piece; None where that loses instances.
+
+    Its own ones are renamed first: where equalities are used, a column of two copies of a piece stands for other values
+    in one of them (`solve`).
+    """
+    other = other.copy()
+    for c in {c for key, _, _ in other.images.values() for c, _ in key if c >= LOCAL} | other.locals():
+        other.replace(c, ((new_column(), 1),), 0)
+    out, seen = other.system, set[int]()
     for d, (key, const, den) in one.images.items():
         image, shift, other_den = other.images[d]
         if key and local(key):
@@ -413,11 +420,12 @@ def _mixed(c: Conjunct, iterators: int) -> bool:
 
 
 def _unmixed(merged: Conjunct, before: Iterable[Conjunct], iterators: int) -> list[Conjunct]:
-    """Disjoint conjuncts that were merged, if these are no more, and none is `_mixed`; else the merged one."""
+    """Disjoint conjuncts that were merged, if these are no more, all of it, and none is `_mixed`; else it alone."""
     inside = [c for c in before if not subtract(c, merged)]
-    if any(_mixed(c, iterators) for c in inside) or len(_cut([*inside, merged])) > len(inside):
+    out = _cut(inside)
+    if len(out) > len(inside) or any(_mixed(c, iterators) for c in out) or _cut([*out, merged]) != out:
         return [merged]
-    return _cut(inside)
+    return out
 
 
 def _cut(pieces: Iterable[Conjunct]) -> list[Conjunct]:
