@@ -37,7 +37,6 @@ from polyvolta.sched.loops.instances import (
     parameters,
     rows,
     systems,
-    together,
     told_apart,
 )
 from polyvolta.sched.loops.members import BandLoops
@@ -48,7 +47,7 @@ from polyvolta.sched.loops.rows.lanes import Lane, one_by_one
 from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
-from polyvolta.sched.loops.spans.turns import as_one, meet
+from polyvolta.sched.loops.spans.turns import as_one, meet, together
 from polyvolta.sched.loops.spans.windows import at_floors, in_windows
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer

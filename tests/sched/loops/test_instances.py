@@ -5,10 +5,11 @@ from itertools import permutations, product
 
 import pytest
 
-from polyvolta.sched.loops.instances import _unmixed, added, disjoint, instances, together
+from polyvolta.sched.loops.instances import _unmixed, added, disjoint, instances
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.spans.turns import together
 from polyvolta.sched.loops.state import State
 from polyvolta.sets import Map, Set, var
 

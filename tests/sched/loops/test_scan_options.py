@@ -453,7 +453,7 @@ def test_what_bounds_a_floor_alone_is_asked_without_it():
 
 @pytest.mark.parametrize("wanted", [-1, 0, 1, 2, 3])
 def test_a_guard_that_no_remainder_meets_lets_nothing_pass(wanted):
-    """1 - 2j mod 3 is never -1, also where 1 - 2j is: the floor of a loop's value is that of what a guard says it is."""
+    """1 - 2j mod 3 is never -1, also where 1 - 2j is."""
     guard = Guard(Set(f"{{ [p] : p = {wanted} }}"), Leaf())
     domain = "{ S[i, j] : 0 <= i <= 3 and 0 <= j <= i }"
     found = text(tree(domain, band(guard, S=["1 - 2*j - 3*floor((1 - 2*j)/3)"])), values=[{}])

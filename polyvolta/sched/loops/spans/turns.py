@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import inf
 
 from polyvolta.sched.loops.rows.columns import Value, total
-from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.lengths import several
-from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, dense, local, negated, new_column, plus, without
 from polyvolta.sched.loops.rows.order import Compared, ends
 from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sched.loops.spans.telling import hull, telling
 from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Member, Node, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Aff
@@ -154,7 +155,7 @@ def meet(
     areas = [shadows[-1] for shadows in regions]
     isolated = [a for a in lanes if any(not known.excludes(a.shadows[-1].copy().add(area)) for area in areas)]
 
-    def together(a: Lane, b: Lane) -> bool:
+    def share(a: Lane, b: Lane) -> bool:
         for k, (m, col) in enumerate(zip(members, columns, strict=True)):
             mine, other = (ends(lane.shadows[k], col) if col else (0, 0) for lane in (a, b))
             if mine[0] is not None and mine[0] == mine[1] == other[0] == other[1]:
@@ -170,7 +171,89 @@ def meet(
                 return False
         return False
 
-    return any(together(a, b) for a, b in combinations(lanes, 2))
+    return any(share(a, b) for a, b in combinations(lanes, 2))
+
+
+def together(known: Known, pieces: Sequence[Piece], joins: Callable[[Piece, Piece, Piece], bool]) -> list[Piece]:
+    """Fewer pieces with the same instances: two of a statement are one where both are all of one conjunction here.
+
+    Of 1 <= i <= 2, and 3 <= i <= 4 for N >= 2, it is 1 <= i <= 4 once N is known to be 3 or more: of a domain's pieces
+    that are cut by sizes a filter, a guard or a context may leave such. In a loop whose values have another order, as
+    those of i mod 4, two would be tested at each of these.
+
+    Only pieces that opposite rows of iterators tell apart are looked at: those of what is outside are cases, in which
+    more may be known. One of the two has the iterators of the other one, but for numbers, and no floors besides: what
+    is said of both is said of columns of the same instances.
+
+    Parameters
+    ----------
+    joins : whether two are worth to be one, the third.
+    """
+    out: list[Piece] = []
+    for one in pieces:
+        new, k = one, 0
+        while k < len(out):
+            both = _of_both(known, out[k], new) or _of_both(known, new, out[k])
+            if both is None or not joins(out[k], new, both):
+                k += 1
+            else:
+                del out[k]
+                new, k = both, 0
+        out.append(new)
+    return out
+
+
+def _of_both(known: Known, one: Piece, other: Piece) -> Piece | None:
+    """The instances of two pieces in the columns of the first one; None where they are no conjunction."""
+    if one.statement != other.statement:
+        return None
+    a, b = one.system, _over(one, other)
+    if b is None or b.empty or not (a.exact and b.exact) or sorted(a.mods) != sorted(b.mods):
+        return None
+    rows = dict(b.every_ge())
+    if not any(local(key) and rows.get(negated(key)) == -const - 1 for key, const in a.every_ge()):
+        return None
+    around = hull(known, a, b)
+    for rest in difference(known, around, telling(known, around, a)):
+        if not all(known.ensures([*rest.every_ge()], *row) for row in b.every_ge()):
+            return None
+    both = one.copy()
+    both.floors = {f: value for f, value in one.floors.items() if _is_floor(known, around, *f, *value)}
+    around.mods = a.mods[:]
+    both.system = around
+    both.settle()
+    return both
+
+
+def _is_floor(known: Known, where: System, d: int, key: Key, const: int, value: Key, shift: int, den: int) -> bool:
+    """Whether floor((key . x + const)/d) is (value . x + shift)/den in a system."""
+    rest, low = plus(den, key, -d, value), den * const - d * shift
+    return all(known.ensures([*where.every_ge()], *row) for row in ((rest, low), (negated(rest), den * (d - 1) - low)))
+
+
+def _over(one: Piece, other: Piece) -> System | None:
+    """What another piece of its statement says of the local columns of a piece; None where that loses instances.
+
+    Its own ones are renamed first: where equalities are used, a column of two copies of a piece stands for other values
+    in one of them (`solve`).
+    """
+    other = other.copy()
+    for c in {c for key, _, _ in other.images.values() for c, _ in key if c >= LOCAL} | other.locals():
+        other.replace(c, ((new_column(), 1),), 0)
+    out, seen = other.system, set[int]()
+    for d, (key, const, den) in one.images.items():
+        image, shift, other_den = other.images[d]
+        if key and local(key):
+            ((c, v), *more) = [t for t in key if local((t,))]
+            rest = plus(1, image, -1, without(key, c))
+            if more or c in seen or den != other_den or any(w % v for _, w in rest) or (shift - const) % v:
+                return None
+            seen.add(c)
+            out.eq(plus(1, rest, -v, ((c, 1),)), shift - const)
+        elif (key, const, den) != other.images[d]:
+            return None
+    gone = {c for c in out.columns() if c >= LOCAL} - seen
+    return None if one.locals() - seen else out.without(gone)
 
 
 def as_one(known: Known, lanes: Sequence[Lane], columns: Sequence[int]) -> bool:
