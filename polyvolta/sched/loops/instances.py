@@ -98,16 +98,17 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
     some = not_everywhere(known, each)
     where: list[System] | None = None
     for space, conjuncts in s.parts:
-        found = [(c, _piece(columns, s, space, c, state.prefix).system) for c in conjuncts]
+        found = [(c, _piece(columns, s, space, c, state.prefix)) for c in conjuncts]
         if some is not None or len(found) > 1:
-            found = [(c, rows) for c, rows in found if not known.surely_excludes(rows)]
-        sure = some is None or all(any(holds(known.given(rows), one) for one in each) for _, rows in found)
+            found = [(c, piece) for c, piece in found if not known.surely_excludes(piece.system)]
+        sure = some is None or all(any(holds(known.given(p.system), one) for one in each) for _, p in found)
         if some is not None and not sure and where is None:
             where = cut_apart(known, some)
-        here = _cut_here(known, [_piece(columns, s, space, c, state.prefix) for c, _ in found])
-        for whole in here or [
-            _piece(columns, s, space, c, state.prefix) for c in disjoint(s, space, [c for c, _ in found])
-        ]:
+        pieces = _cut_here(known, [piece for _, piece in found])
+        if pieces is None:
+            apart = disjoint(s, space, [c for c, _ in found])
+            pieces = [_piece(columns, s, space, c, state.prefix) for c in apart]
+        for whole in pieces:
             for case in [System()] if sure or where is None else where:
                 piece = whole.copy()
                 piece.restrict(case)
@@ -125,7 +126,9 @@ def _cut_here(known: Known, pieces: Sequence[Piece]) -> list[Piece] | None:
     Of X[c0] for c0 <= N + 3 and X[c0] for 2*floor(c0/2) = c0 where c0 <= N the first one has all, and none is tested;
     the second one less the first, or the first less the second wherever that is asked, are in many parts.
     """
-    if len(pieces) < 2 or any(p.locals() or any(local(key) for key, _, _ in p.images.values()) for p in pieces):
+    if len(pieces) < 2:
+        return [*pieces]
+    if any(p.locals() or any(local(key) for key, _, _ in p.images.values()) for p in pieces):
         return None
 
     def said(system: System) -> list[Row]:
