@@ -18,6 +18,7 @@ from polyvolta.sched.loops.conditions import (
     exactly,
     has_rows,
     implied,
+    length,
     loosened,
     stated,
     uncovered,
@@ -25,7 +26,7 @@ from polyvolta.sched.loops.conditions import (
 )
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, nearer, single
-from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.known import Known, sides
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.lengths import longest
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
@@ -369,9 +370,7 @@ class Around:
 
 def without_it(known: Known, key: Key, const: int) -> Known:
     """What is known where a row `>= 0` does not hold."""
-    opposite = System()
-    opposite.ge(negated(key), -const - 1)
-    return known.given(opposite)
+    return known.given(sides(key, const)[1])
 
 
 def idles(state: State, known: Known, key: Key) -> bool:
@@ -387,11 +386,6 @@ def idles(state: State, known: Known, key: Key) -> bool:
 def of_remainders(known: Known, key: Key) -> bool:
     """Whether there is a floor in a row."""
     return any(c in known.columns.floors for c, _ in key)
-
-
-def length(rows: System) -> int:
-    """How many rows a system has."""
-    return len(rows.eqs) + len(rows.ineqs) + len(rows.mods)
 
 
 def fixed(b: Bounds, state: State) -> bool:

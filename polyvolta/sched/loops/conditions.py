@@ -12,7 +12,7 @@ from math import gcd, inf
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.few_values import of_few_values
 from polyvolta.sched.loops.rows.columns import Columns
-from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.known import Known, difference, sides
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
 from polyvolta.sched.loops.rows.tableaus import ALMOST
@@ -125,6 +125,11 @@ def has_rows(system: System) -> bool:
     return not system.everywhere
 
 
+def length(system: System) -> int:
+    """How many rows a system has."""
+    return len(system.eqs) + len(system.ineqs) + len(system.mods)
+
+
 def stated(columns: Columns, system: System, tidy: Callable[[Aff], Aff]) -> tuple[Condition, ...]:
     """The rows of a system as conditions; of the bounds of one name the lower ones stand first."""
     eqs = [(negated(key), -const) if _innermost((key, const))[1] else (key, const) for key, const in system.eqs]
@@ -223,9 +228,7 @@ def holds(known: Known, system: System) -> bool:
     """Whether a system holds at all integers, as far as some steps say."""
     rows = beyond(known, system)
     for key, const in known.columns.without_mods(rows).every_ge():
-        opposite = System()
-        opposite.ge(negated(key), -const - 1)
-        if not known.surely_excludes(opposite, WORTH):
+        if not known.surely_excludes(sides(key, const)[1], WORTH):
             return False
     return not rows.empty
 

@@ -97,16 +97,17 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
     some = not_everywhere(known, each)
     where: list[System] | None = None
     for space, conjuncts in s.parts:
-        found = [(c, _piece(columns, s, space, c, state.prefix).system) for c in conjuncts]
+        found = [(c, _piece(columns, s, space, c, state.prefix)) for c in conjuncts]
         if some is not None or len(found) > 1:
-            found = [(c, rows) for c, rows in found if not known.surely_excludes(rows)]
-        sure = some is None or all(any(holds(known.given(rows), one) for one in each) for _, rows in found)
+            found = [(c, piece) for c, piece in found if not known.surely_excludes(piece.system)]
+        sure = some is None or all(any(holds(known.given(p.system), one) for one in each) for _, p in found)
         if some is not None and not sure and where is None:
             where = cut_apart(known, some)
-        here = cut_here(known, [_piece(columns, s, space, c, state.prefix) for c, _ in found])
-        for whole in here or [
-            _piece(columns, s, space, c, state.prefix) for c in disjoint(s, space, [c for c, _ in found])
-        ]:
+        pieces = cut_here(known, [piece for _, piece in found])
+        if pieces is None:
+            apart = disjoint(s, space, [c for c, _ in found])
+            pieces = [_piece(columns, s, space, c, state.prefix) for c in apart]
+        for whole in pieces:
             for case in [System()] if sure or where is None else where:
                 piece = whole.copy()
                 piece.restrict(case)

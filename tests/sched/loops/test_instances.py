@@ -6,7 +6,8 @@ from itertools import permutations, product
 import pytest
 
 from polyvolta.sched.loops.instances import added, instances
-from polyvolta.sched.loops.parts.disjoint import disjoint
+from polyvolta.sched.loops.parts.disjoint import _unmixed, disjoint
+from polyvolta.sched.loops.parts.merging import together
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
@@ -131,3 +132,54 @@ def test_pieces_have_no_floors_beside_other_iterators_than_those_that_are_writte
         assert len(found) == pieces
         for n, i, j in product((-2, 1, 4, 6), SIDE, SIDE):
             assert sum(p.contains((i, j), N=n) for p in found) == union.contains((i, j), N=n)
+
+
+def test_two_pieces_are_one_by_the_instances_of_both_whatever_columns_these_have():
+    """2i = 3j + 2 is solved in the columns that i and j have in the other piece: i = 3c - 2, where c was i."""
+    columns = Columns([])
+    (whole,) = instances(columns, Set("{ S[i, j] : -9 <= i <= 9 and -9 <= j <= 9 }"), ())
+    (((i, _),), _, _), (((j, _),), _, _) = whole.images.values()
+    low, high, line = System(), System(), whole.copy()
+    for key, const in ((((i, 1),), -2), (((j, 1),), 0), (((i, 1), (j, -1)), -1)):
+        high.ge(key, const)
+    low.ge(((i, -1),), 1)
+    many = whole.copy()
+    many.restrict(high)
+    line.restrict(low)
+    line.system.eq(((i, 2), (j, -3)), -2)
+    line.settle()
+    assert i in line.locals()
+    for some in permutations((many, line)):
+        assert len(together(Known(columns), some, lambda *_: True)) == 2
+    beside = whole.copy()
+    rows = System()
+    rows.ge(((i, -1),), 1)
+    beside.restrict(rows)
+    left = whole.copy()
+    rows = System()
+    rows.ge(((i, 1),), -2)
+    left.restrict(rows)
+    (both,) = together(Known(columns), [left, beside], lambda *_: True)
+    assert both.system.ineqs == whole.system.ineqs
+
+
+def test_what_was_merged_is_taken_apart_where_that_is_all_of_it():
+    """A conjunct in another one makes room for no rest: of 0 <= i <= 5 and i = 2 there is not 0 <= i <= 9."""
+    (merged,), (first,), (second,) = (
+        Set(text).parts[0][1] for text in ("{ [i] : 0 <= i <= 9 }", "{ [i] : 0 <= i <= 5 }", "{ [i] : i = 2 }")
+    )
+    assert _unmixed(merged, [first, second], 1) == [merged]
+    (rest,) = Set("{ [i] : 6 <= i <= 9 }").parts[0][1]
+    assert _unmixed(merged, [first, rest], 1) == [first, rest]
+
+
+def test_what_has_no_instances_has_none_once_equalities_are_looked_for():
+    columns = Columns([])
+    (piece,) = instances(columns, Set("{ S[i, j] : 0 <= i <= 3 and 0 <= j <= i }"), ())
+    (((i, _),), _, _), (((j, _),), _, _) = piece.images.values()
+    piece.system.eq(((i, 2), (j, 1)), -2)
+    piece.settle()
+    piece.system.ge((), -1)
+    assert piece.system.empty
+    piece.flatten(True, {})
+    assert piece.system.empty

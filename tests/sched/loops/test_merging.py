@@ -1,7 +1,6 @@
 """Two pieces of a statement are one where both are all of one conjunction, whatever their columns are called."""
 
 from polyvolta.sched.loops.instances import instances
-from polyvolta.sched.loops.parts.disjoint import _unmixed
 from polyvolta.sched.loops.parts.merging import together
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
@@ -39,11 +38,3 @@ def test_a_column_that_parts_share_may_be_another_value_in_each():
     other.replace(k, ((j, 1),), 0)
     assert other.images["i"] == (((a, 2),), -4, 1)
     assert joined(known, [one, other]) == [one, other]
-
-
-def test_what_was_merged_is_taken_apart_only_into_all_of_it():
-    conjuncts = [Set(text).parts[0][1][0] for text in ("{ [i] : 0 <= i <= 3 }", "{ [i] : 1 <= i <= 2 }")]
-    (whole,) = Set("{ [i] : 0 <= i <= 5 }").parts[0][1]
-    (same,) = Set("{ [i] : 0 <= i <= 3 }").parts[0][1]
-    assert _unmixed(whole, conjuncts, 1) == [whole]
-    assert _unmixed(same, conjuncts, 1) == conjuncts[:1]

@@ -449,3 +449,12 @@ def test_what_bounds_a_floor_alone_is_asked_without_it():
     assert rest == " (N >= 0)\n  for (int c1 = 0; c1 < N % 4; c1 += 1)\n    S(c1 + 4 * (N / 4));"
     for n in range(-9, 10):
         assert sorted(run(loops, N=n)) == [("S", (i,)) for i in range(n)]
+
+
+@pytest.mark.parametrize("wanted", [-1, 0, 1, 2, 3])
+def test_a_guard_that_no_remainder_meets_lets_nothing_pass(wanted):
+    """1 - 2j mod 3 is never -1, also where 1 - 2j is."""
+    guard = Guard(Set(f"{{ [p] : p = {wanted} }}"), Leaf())
+    domain = "{ S[i, j] : 0 <= i <= 3 and 0 <= j <= i }"
+    found = text(tree(domain, band(guard, S=["1 - 2*j - 3*floor((1 - 2*j)/3)"])), values=[{}])
+    assert bool(found) == (0 <= wanted < 3)

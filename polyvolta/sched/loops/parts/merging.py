@@ -27,7 +27,9 @@ def cut_here(known: Known, pieces: Sequence[Piece]) -> list[Piece] | None:
     Of X[c0] for c0 <= N + 3 and X[c0] for 2*floor(c0/2) = c0 where c0 <= N the first one has all, and none is tested;
     the second one less the first, or the first less the second wherever that is asked, are in many parts.
     """
-    if len(pieces) < 2 or any(p.locals() or any(local(key) for key, _, _ in p.images.values()) for p in pieces):
+    if len(pieces) < 2:
+        return [*pieces]
+    if any(p.locals() or any(local(key) for key, _, _ in p.images.values()) for p in pieces):
         return None
 
     def said(system: System) -> list[Row]:

@@ -351,6 +351,14 @@ def _rows(system: System) -> tuple[tuple, tuple, tuple]:
     return tuple(system.ineqs.items()), tuple(system.eqs), tuple(system.mods)
 
 
+def sides(key: Key, const: int) -> tuple[System, System]:
+    """Where a row `>= 0` holds, and where it does not: a system each."""
+    there, elsewhere = System(), System()
+    there.ge(key, const)
+    elsewhere.ge(negated(key), -const - 1)
+    return there, elsewhere
+
+
 def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list[System]:
     """Disjoint systems of the points of `a` at which not all rows hold; all rows are asked of one tableau."""
     out = []

@@ -94,7 +94,8 @@ class Compared:
         """Whether no integer value of a's column is beyond one of b's; `key` says both but for their congruences."""
         whole = *key, tuple(a.mods), tuple(b.mods)
         if whole not in self._kept_apart:
-            self._kept_apart[whole] = _never(self.known, key[0], a, b)
+            both = _later(self.known, [key[0]], a, b)
+            self._kept_apart[whole] = both is not None and self.known.surely_excludes(both, SHADOWS)
         return self._kept_apart[whole]
 
     def _never_within(self, p: Lane, q: Lane, at: int) -> bool:
@@ -106,17 +107,9 @@ class Compared:
         """
         if p.shift or q.shift or (p.shadows[at].exact and q.shadows[at].exact):
             return False
-        columns, col = self.known.columns, self.columns[at]
-        inside = [c for c in self.columns[at:] if c]
-        both = q.piece.system.copy()
-        for c in both.columns():
-            if c in inside or c >= LOCAL:  # parts of one piece have the same
-                both.replace(c, ((columns.twin(c), 1),), 0)
-        both.add(p.piece.system).ge(((col, 1), (columns.twin(col), -1)), -1)
-        names = {str(columns.affs[c]) for c in inside}
-        if any(columns.affs[c].names() & names for c in both.columns() if c in columns.floors):
-            return False
-        return self.known.surely_excludes(both, int(min(WORTH, PART * left())))
+        a, b = (lane.shadows[at] if lane.shadows[at].exact else lane.piece.system for lane in (p, q))
+        both = _later(self.known, [c for c in self.columns[at:] if c], a, b)
+        return both is not None and self.known.surely_excludes(both, int(min(WORTH, PART * left())))
 
     def _said(self, s: System, col: int) -> tuple[tuple[Key, int], ...]:
         """The rows of a shadow that are not known, of parallel ones the strongest; a column's one value is put in.
@@ -188,13 +181,20 @@ def _furthest(
     return None if most == -inf else most
 
 
-def _never(known: Known, col: int, a: System, b: System) -> bool:
-    """Whether no integer value of a column in one shadow is beyond one in another, congruences included."""
-    twin = known.columns.twin(col)
-    both = b.copy()
-    both.replace(col, ((twin, 1),), 0)
-    both.add(a).ge(((col, 1), (twin, -1)), -1)
-    return known.surely_excludes(both, SHADOWS)
+def _later(known: Known, inside: Sequence[int], a: System, b: System) -> System | None:
+    """Two systems at one place outside where the first of some columns has a value in one beyond one in the other.
+
+    Each has columns of its own from there on, also local ones, for parts of one piece have the same. None where floors
+    of such columns are in a system, which would need floors of their own.
+    """
+    columns, both = known.columns, b.copy()
+    for c in both.columns():
+        if c in inside or c >= LOCAL:
+            both.replace(c, ((columns.twin(c), 1),), 0)
+    both.add(a).ge(((inside[0], 1), (columns.twin(inside[0]), -1)), -1)
+    names = {str(columns.affs[c]) for c in inside}
+    floors = [c for c in both.columns() if c in columns.floors]
+    return None if any(columns.affs[c].names() & names for c in floors) else both
 
 
 def _apart(a: System, b: System, col: int) -> bool:

@@ -390,7 +390,7 @@ class Piece:
 
         `known` are inequalities that hold besides; those of columns of the piece count.
         """
-        found = equalities(self.system, known)
+        found = [] if self.system.empty else equalities(self.system, known)
         if found == []:
             return self
         out = self.copy()

@@ -29,12 +29,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations, product
 from math import inf
 
-from polyvolta.sched.loops.conditions import beyond, implied
+from polyvolta.sched.loops.conditions import beyond, implied, length
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import cells, groups
-from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.known import Known, difference, sides
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.lengths import constant_span
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated
@@ -126,9 +126,7 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
         left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
         if not left or len(left) == len(lanes):
             continue
-        few, others = System(), System()
-        few.ge(key, const)
-        others.ge(negated(key), -const - 1)
+        few, others = sides(key, const)
         one = already or all(valued(lane.shadows[k], col) for lane in left)
         inner, than = [(j, c) for j, c in enumerate(columns) if j >= k and c], lanes
         if all(small):
@@ -158,10 +156,7 @@ def _without_loops(
         if len(left) in (0, len(lanes)) or not all(valued(lane.shadows[j], c) for lane in left for j, c in loops):
             continue
         if all(known.greatest([*s.every_ge()], key) != inf for s in each):
-            some, others = System(), System()
-            some.ge(key, const)
-            others.ge(negated(key), -const - 1)
-            return [some, others]
+            return [*sides(key, const)]
     return None
 
 
@@ -210,9 +205,7 @@ def by_widths(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int
         opposite = negated(key), -const - 1
         if not seldom(known, *opposite) or known.implies(key, const):
             continue
-        few, others = System(), System()
-        few.ge(*opposite)
-        others.ge(key, const)
+        others, few = sides(key, const)
         there = known.given(few)
         left = [lane for lane in lanes if not there.surely_excludes(lane.shadows[k])]
         if 0 < len(left) < len(lanes) and long(there, [lane.shadows[k] for lane in left], columns[k]):
@@ -295,7 +288,7 @@ def by_calls(
         return None
     each = [beyond(known, lane.around(k, columns[k], known)) for lane in several]
     there = each[0] if len(each) == 1 else implied(known, each)
-    if there.everywhere or len(there.eqs) + len(there.ineqs) + len(there.mods) > TESTS:
+    if there.everywhere or length(there) > TESTS:
         return None
     elsewhere = difference(known, System(), list(known.columns.without_mods(there).every_ge()))
     found: list[System] = []
