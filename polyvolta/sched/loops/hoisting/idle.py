@@ -105,6 +105,43 @@ def remainders_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tu
     return tuple(out)
 
 
+def seldom_before(
+    known: Known, body: tuple[Ast, ...], writer: Writer, inside: bool = False, beside: bool = False
+) -> tuple[Ast, ...]:
+    """The same code with sizes before loops beside others in a loop that run at small ones alone, for nothing elsewhere.
+
+        for (c0 = 0; c0 < n; c0++) {                    for (c0 = 0; c0 < n; c0++) {
+          S(c0);                                          S(c0);
+          for (c1 = 0; c1 <= 2; c1++)            ->       if (n <= 2)
+            for (c2 = 0; c2 <= 2; c2++)                     for (c1 = 0; c1 <= 2; c1++)
+              for (c3 = n; c3 <= 2; c3++) T(...);             for (c2 = 0; c2 <= 2; c2++)
+        }                                                       for (c3 = n; c3 <= 2; c3++) T(...);
+                                                        }
+
+    Each iteration outside makes these tests, however large sizes are. It takes one test more for each at small ones.
+
+    Parameters
+    ----------
+    inside, beside : whether a loop stands around, and whether others in it stand beside this.
+    """
+    out: list[Ast] = []
+    beside = inside and (beside or len(body) > 1)
+    for node in body:
+        if isinstance(node, Call):
+            out.append(node)
+            continue
+        loop, there = isinstance(node, For), known
+        if not isinstance(node, Block):
+            there = known.given(extent(known, node) if isinstance(node, For) else stating(known, node.conditions))
+        inner = seldom_before(there, node.body, writer, inside or loop, beside and not loop)
+        node = replace(node, body=inner) if inner != node.body else node  # noqa: PLW2901
+        rows = idle(known, (node,)) if loop and beside else System()
+        rows = _holding(*[row for row in rows.ineqs.items() if seldom(known, *row)])
+        conditions = stated(known.columns, rows, writer.tidy)
+        out += guarded(conditions, less((node,), conditions), node.at)
+    return tuple(out)
+
+
 def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
     """Some code with the most neighbours under a row over sizes that all of them need; so what is before and behind.
 
@@ -180,7 +217,8 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
             continue
         if not known.given(out).implies(key, const):
             there = alike.given(out).given(_holding((negated(key), -const - 1)))
-            if many(there, body) or any(_asked_inside(known, node, (key, const)) for node in body):
+            few = BESIDE if _at_half(known, (key, const)) else FEW
+            if many(there, body, few) or any(_asked_inside(known, node, (key, const)) for node in body):
                 out.ge(key, const)
     return out
 
@@ -245,9 +283,23 @@ def _ways(known: Known, body: Sequence[Ast]) -> Iterator[System]:
                 yield inner.copy().add(case)
 
 
-def many(known: Known, body: Sequence[Ast]) -> bool:
+def _at_half(known: Known, row: Row) -> bool:
+    """Whether a row `>= 0` over one size that is between numbers holds at half of its values, or fewer.
+
+    As often it spares tests at a size as it is one more: M <= 3 does where M is from 2 to 5.
+    """
+    (c, v), *others = row[0]
+    least, most = known.low.get(c), known.high.get(c)
+    if others or least is None or most is None:
+        return False
+    there = known.given(_holding(row))
+    low, high = there.low.get(c), there.high.get(c)
+    return low is not None and high is not None and 2 * (high - low + 1) <= most - least + 1
+
+
+def many(known: Known, body: Sequence[Ast], few: float = FEW) -> bool:
     """Whether some code may make more than a few tests, as far as is plain from what is known."""
-    return _tests(known, body, FEW) > FEW
+    return _tests(known, body, few) > few
 
 
 def _tests(known: Known, body: Sequence[Ast], enough: float) -> float:
