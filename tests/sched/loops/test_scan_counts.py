@@ -692,7 +692,7 @@ TREES = {
              child: { schedule:
              "[{ S[i, j] -> [(j mod 2)]; T[i] -> [(i mod 2)] }, { S[i, j] -> [(i mod 2)]; T[i] -> [(i mod 2)] }]",
              options: "{ unroll[x] }" } } }""",
-        {61: 2016},
+        {61: 1551},
     ),
     "an innermost loop of two statements, of which one has no values in the first row": (
         """{ domain: "[N] -> { S[j, k] : 0 <= j <= 4 and 0 <= k < N; T[j, k] : 1 <= j <= 4 and 0 <= k < N }",

@@ -28,7 +28,7 @@ from fractions import Fraction
 from itertools import islice, pairwise, product
 from math import inf
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, For, If, expressions
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, For, If, comparisons, expressions
 from polyvolta.sched.loops.conditions import (
     any_of,
     beyond,
@@ -263,7 +263,7 @@ def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condit
     if not found or not any(many(alike.given(s), body) for s in left):
         return ()
     out = any_of([stated(known.columns, s, writer.tidy) for s in loosened(known, found)])
-    return out if len(out) == 1 and _length(out) <= LONG else ()
+    return out if len(out) == 1 and comparisons(out) <= LONG else ()
 
 
 def _ways(known: Known, body: Sequence[Ast]) -> Iterator[System]:
@@ -319,7 +319,7 @@ def _of_node(known: Known, node: Ast, enough: float) -> float:
         case Block(_, body):
             return _tests(known, body, enough)
         case If(conditions, body):
-            own = _length(conditions)
+            own = comparisons(conditions)
             return own if own > enough else own + _tests(known.given(stating(known, conditions)), body, enough - own)
     there = known.given(extent(known, node))
     if there.nowhere:
@@ -327,11 +327,6 @@ def _of_node(known: Known, node: Ast, enough: float) -> float:
     steps = min((_most(there, high, low) for low, high in product(node.lower, node.upper)), default=inf)
     times = inf if steps == inf else steps // node.step + 1
     return 1 + times if 1 + times > enough else 1 + times * (1 + _tests(there, node.body, enough))
-
-
-def _length(conditions: Sequence[Condition]) -> int:
-    """How many comparisons conditions are."""
-    return sum(sum(map(_length, c.alternatives)) if isinstance(c, AnyOf) else 1 for c in conditions)
 
 
 def _most(known: Known, high: Bound, low: Bound) -> float | Fraction:

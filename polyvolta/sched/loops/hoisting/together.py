@@ -132,8 +132,8 @@ def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
                                                     } else
                                                       S();
 
-    One of the parts asks it first, or nothing else, whatever the sizes are: no place has more tests than before. It
-    costs a second text of a few calls; no loop is written twice.
+    Two of the parts ask it first, or loops in them, whatever else is so, and one of them is no loop: no place has more
+    tests than before. It costs a second text of a few calls; no loop is written twice.
     """
     found = _in_branches(body)
     if found is not None:
@@ -146,12 +146,13 @@ def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
 def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:
     """Some neighbours, from where to where, with the test that most of them ask, if one does always, in branches."""
     best: tuple[int, int, int, If] | None = None
-    first_ones = [node.conditions[0] for node in body if isinstance(node, If) and not node.other]
-    for c in dict.fromkeys(c for c in first_ones if not isinstance(c, AnyOf)):
+    some = [node.conditions[0] for node in body if isinstance(node, If) and not node.other]
+    for c in dict.fromkeys(c for c in some if not isinstance(c, AnyOf)):
         times = [_asked(node, c) for node in body]
-        some = [k for k, n in enumerate(times) if n]
-        first, end = some[0], some[-1] + 1
-        if sum(times) < 2 or (best is not None and sum(times) <= best[0]):
+        places = [k for k, n in enumerate(times) if n]
+        first, end = places[0], places[-1] + 1
+        always = [_first(node, c) or (isinstance(node, For) and n > 0) for node, n in zip(body, times, strict=True)]
+        if sum(always) < 2 or (best is not None and sum(times) <= best[0]):
             continue
         inside = body[first:end]
         other = tidied(asked_once(_without(inside, c), negation((c,)))) if _simple(inside) else None
@@ -170,6 +171,10 @@ def _asked(node: Ast, c: Test) -> int:
     """How often the text of a node asks a test."""
     own = isinstance(node, If) and c in node.conditions
     return own + sum(_asked(inner, c) for inner in within(node))
+
+
+def _first(node: Ast, c: Test) -> bool:
+    return isinstance(node, If) and node.conditions[0] == c
 
 
 def _without(body: Sequence[Ast], c: Test) -> tuple[Ast, ...]:
