@@ -285,8 +285,8 @@ class Around:
     def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
         """The condition that one of some systems holds, if the loop may run where none does.
 
-        Of more than a few, only where no bound says it. In a loop without a limit not if none holds at small sizes alone:
-        to look for values there costs less than to ask at each iteration at all sizes.
+        Of more than a few, only where no bound says it. In a loop without a limit not if none holds at small sizes
+        alone: to look for values there costs less than to ask at each iteration at all sizes.
         """
         if not all(map(has_rows, where)):
             return ()

@@ -108,7 +108,7 @@ def remainders_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tu
 def seldom_before(
     known: Known, body: tuple[Ast, ...], writer: Writer, inside: bool = False, beside: bool = False
 ) -> tuple[Ast, ...]:
-    """The same code with sizes before loops beside others in a loop that run at small ones alone, for nothing elsewhere.
+    """The same code with sizes before loops beside others in a loop that run at small ones alone.
 
         for (c0 = 0; c0 < n; c0++) {                    for (c0 = 0; c0 < n; c0++) {
           S(c0);                                          S(c0);
@@ -135,7 +135,7 @@ def seldom_before(
             there = known.given(extent(known, node) if isinstance(node, For) else stating(known, node.conditions))
         inner = seldom_before(there, node.body, writer, inside or loop, beside and not loop)
         node = replace(node, body=inner) if inner != node.body else node  # noqa: PLW2901
-        rows = idle(known, (node,)) if loop and beside else System()
+        rows = idle(known, (node,), few=BESIDE) if loop and beside else System()
         rows = _holding(*[row for row in rows.ineqs.items() if seldom(known, *row)])
         conditions = stated(known.columns, rows, writer.tidy)
         out += guarded(conditions, less((node,), conditions), node.at)
@@ -197,7 +197,7 @@ def _holding(*rows: Row) -> System:
     return out
 
 
-def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
+def idle(known: Known, body: Sequence[Ast], remainders: bool = False, few: float = FEW) -> System:
     """Rows over sizes without which nothing in some code runs, and more than a few tests may be made.
 
     One that is asked at each iteration of a loop is asked before it, however few these are.
@@ -208,6 +208,7 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
     Parameters
     ----------
     remainders : whether rows are those of remainders of sizes alone.
+    few : how many tests are a few; less for a row that a size has at half of its values.
     """
     out, alike, columns = System(), _alike(known), known.columns
     rows = [columns.bare(*row) for row in required(known, body).every_ge()]
@@ -217,8 +218,9 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
             continue
         if not known.given(out).implies(key, const):
             there = alike.given(out).given(_holding((negated(key), -const - 1)))
-            few = BESIDE if _at_half(known, (key, const)) else FEW
-            if many(there, body, few) or any(_asked_inside(known, node, (key, const)) for node in body):
+            if many(there, body, BESIDE if _at_half(known, (key, const)) else few) or any(
+                _asked_inside(known, node, (key, const)) for node in body
+            ):
                 out.ge(key, const)
     return out
 

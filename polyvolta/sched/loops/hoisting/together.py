@@ -123,7 +123,7 @@ def _tests(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[
 
 
 def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
-    """The same code with a test that parts of it ask, though others stand between, asked once: calls are in both branches.
+    """The same code with a test that parts ask, though others stand between, asked once: calls are in both branches.
 
         if (n % 2 == 0) T();                        if (n % 2 == 0) {
         S();                                          T();
@@ -133,7 +133,8 @@ def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
                                                       S();
 
     Two of the parts ask it first, or loops in them, whatever else is so, and one of them is no loop: no place has more
-    tests than before. It costs a second text of a few calls; no loop is written twice.
+    tests than before. It costs a second text of a few calls; no loop is written twice. Of two that stand between
+    but conditions these may exclude one another (`branched`), which costs no text.
     """
     found = _in_branches(body)
     if found is not None:
@@ -156,7 +157,8 @@ def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:
             continue
         inside = body[first:end]
         other = tidied(asked_once(_without(inside, c), negation((c,)))) if _simple(inside) else None
-        if other is not None and other and _few_calls(other):
+        plain = other is not None and (sum(times) > 3 or any(isinstance(node, Call) for node in other))
+        if other and plain and _few_calls(other):
             at = next(node.at for node in inside if isinstance(node, If))
             best = sum(times), first, end, If((c,), tidied(asked_once(inside, (c,))), at, other)
     return None if best is None else best[1:]
