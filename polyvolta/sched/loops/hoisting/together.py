@@ -133,8 +133,8 @@ def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
                                                       S();
 
     Two of the parts ask it first, or loops in them, whatever else is so, and one of them is no loop: no place has more
-    tests than before. It costs a second text of a few calls; no loop is written twice. Of two that stand between
-    but conditions these may exclude one another (`branched`), which costs no text.
+    tests than before. It costs a second text of a few calls; no loop is written twice. Where it is asked three times or
+    fewer, a call stands there that nothing is asked for: conditions may exclude one another (`branched`) without.
     """
     found = _in_branches(body)
     if found is not None:
