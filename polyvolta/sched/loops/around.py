@@ -15,6 +15,7 @@ from polyvolta.sched.loops.conditions import (
     alike,
     any_of,
     beyond,
+    elsewhere,
     exactly,
     has_rows,
     implied,
@@ -285,14 +286,17 @@ class Around:
     def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
         """The condition that one of some systems holds, if the loop may run where none does.
 
-        Of more than a few, only where no bound says it.
+        Of more than a few, only where no bound says it. In a loop without a limit not if none holds at small sizes
+        alone: to look for values there costs less than to ask at each iteration at all sizes.
         """
         if not all(map(has_rows, where)):
             return ()
         where = widest(state.known, where)
         if len(where) > CASES or (len(where) > FEW and b.choosing):
             return ()
-        if not any(uncovered(state.known.given(loop), where, state.either) for loop in b.cases()):
+        there = [state.known.given(loop) for loop in b.cases()]
+        nowhere = [known.given(place) for known in there for place in elsewhere(known, where, state.either)]
+        if not nowhere or (unlimited(state) and few_sizes(state.known, nowhere)):
             return ()
         where = widest(state.known, loosened(state.known, where))
         return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
@@ -381,6 +385,19 @@ def idles(state: State, known: Known, key: Key) -> bool:
         if all(there.greatest((), low) == inf for low in there.ineqs if coefficient(low, col) > 0):
             return True
     return False
+
+
+def few_sizes(known: Known, places: List[Known]) -> bool:
+    """Whether some places have no sizes but small ones, of one at least that may be large elsewhere."""
+    sizes = [known.columns.ids[name] for name in known.columns.sizes]
+    large = [c for c in sizes if known.greatest((), ((c, 1),)) == inf]
+    return bool(large) and all(place.greatest((), ((c, 1),)) < inf for place in places for c in large)
+
+
+def unlimited(state: State) -> bool:
+    """Whether a loop outside has values that no number bounds."""
+    loops = [state.known.columns.ids[name] for e in state.prefix for name in e.names()]
+    return any(state.known.greatest((), ((c, sign),)) == inf for c in loops if c >= LOOP for sign in (1, -1))
 
 
 def of_remainders(known: Known, key: Key) -> bool:

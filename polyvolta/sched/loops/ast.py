@@ -143,6 +143,11 @@ def branches(node: If) -> tuple[If, If]:
     return If(node.conditions, node.body, node.at), If(negation(node.conditions), node.other, node.at)
 
 
+def comparisons(conditions: Sequence[Condition]) -> int:
+    """How many comparisons conditions are."""
+    return sum([sum(map(comparisons, c.alternatives)) if isinstance(c, AnyOf) else 1 for c in conditions])
+
+
 def endless(body: Sequence[Ast]) -> bool:
     """Whether a loop without an end is among some code."""
     inner = list(body)

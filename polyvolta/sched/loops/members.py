@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import Around, outermost
-from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, has_loops
+from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, has_loops
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
 from polyvolta.sched.loops.rows.bounds import Bounds, end
@@ -240,16 +240,16 @@ class BandLoops(Around):
             if where is None and len(lanes) > 1 and self.writer.parted:
                 where = self.several(k, lanes, b, state)
             told = self.somewhere(where, b, state) if where is not None else ()
-            conditions += told
         if value is not None:
             body = self.at_value(k, group.parts, value, state)
         elif unroll:
             body = self.unrolled(k, group.parts, b, state)
+            told = told if len(body) > comparisons(told) else ()  # what is written out asks no more by itself
         else:
             body = self.twice(k, group.parts, b, state)
             if not body:
                 body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state, bool(told))
-        return guarded(conditions, body, self.at)
+        return guarded(conditions + told, body, self.at)
 
     def outer_cases(self, k: int, group: Group, state: State) -> List[System]:
         """Cases of what is outside in which a loop, or an atomic one inside, is shorter; empty where there are none."""

@@ -32,13 +32,13 @@ from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.branches import branched, meeting
 from polyvolta.sched.loops.hoisting.either import needed_alternatives
 from polyvolta.sched.loops.hoisting.guards import met
-from polyvolta.sched.loops.hoisting.idle import asked_before, remainders_before
+from polyvolta.sched.loops.hoisting.idle import asked_before, remainders_before, seldom_before
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import least_apart
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
 from polyvolta.sched.loops.hoisting.tidy import tidied
-from polyvolta.sched.loops.hoisting.together import asked_together, neighbours
+from polyvolta.sched.loops.hoisting.together import asked_apart, asked_together, neighbours
 from polyvolta.sched.loops.instances import instances, parameters
 from polyvolta.sched.loops.names import mapped_names
 from polyvolta.sched.loops.notation.names import plain
@@ -203,13 +203,14 @@ def _walked(scanner: Scanner, domain: Domain, context: Set | None, branches: boo
         body = scanner.searched(body, asked_before, scanner.known, body, scanner)
         if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
             body = scanner.searched(body, remainders_before, scanner.known, body, scanner)
+        body = scanner.searched(body, seldom_before, scanner.known, body, scanner)
     ranges = {**scanner.ranges, **scanner.seen}
     body = tidied(asked_once(tidied(body)))
     if scanner.parted and neighbours(body):
         found = scanner.searched(body, asked_together, scanner.known, body)
         body = body if found == body else tidied(asked_once(found))
     body = asked_first(body)
-    body = least_apart(scanner.known, body) if branches else body
+    body = asked_apart(least_apart(scanner.known, body)) if branches else body
     if branches and meeting(body):
         body = scanner.searched(body, branched, scanner.known, body)
     made = Scan(body, scanner.extents, ranges, tuple(scanner.notes), scanner.params)

@@ -55,7 +55,8 @@ def branched(known: Known, body: Sequence[Ast], failed: Failed = (), deep: int =
     out: list[Ast] = []
     for node in body:
         last = out[-1] if out else None
-        if deep < DEEP and isinstance(node, If | For) and isinstance(last, If):
+        both = isinstance(node, If) and bool(node.other)  # which stays as it is
+        if deep < DEEP and isinstance(node, If | For) and not both and isinstance(last, If):
             mine, runs = _systems(known, last.conditions), _runs(known, node)
             if mine is not None and runs is not None:
                 if all(_excluded(known, a.copy().add(b)) for a in mine for b in runs):

@@ -28,7 +28,19 @@ from fractions import Fraction
 from itertools import islice, pairwise, product
 from math import inf
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Condition, For, If, expressions, within
+from polyvolta.sched.loops.ast import (
+    AnyOf,
+    Ast,
+    Block,
+    Bound,
+    Call,
+    Condition,
+    For,
+    If,
+    comparisons,
+    expressions,
+    within,
+)
 from polyvolta.sched.loops.conditions import (
     any_of,
     beyond,
@@ -132,6 +144,43 @@ def _compared(conditions: Sequence[Condition]) -> Iterator[Aff]:
             yield c[1]
 
 
+def seldom_before(
+    known: Known, body: tuple[Ast, ...], writer: Writer, inside: bool = False, beside: bool = False
+) -> tuple[Ast, ...]:
+    """The same code with sizes before loops beside others in a loop that run at small ones alone.
+
+        for (c0 = 0; c0 < n; c0++) {                    for (c0 = 0; c0 < n; c0++) {
+          S(c0);                                          S(c0);
+          for (c1 = 0; c1 <= 2; c1++)            ->       if (n <= 2)
+            for (c2 = 0; c2 <= 2; c2++)                     for (c1 = 0; c1 <= 2; c1++)
+              for (c3 = n; c3 <= 2; c3++) T(...);             for (c2 = 0; c2 <= 2; c2++)
+        }                                                       for (c3 = n; c3 <= 2; c3++) T(...);
+                                                        }
+
+    Each iteration outside makes these tests, however large sizes are. It takes one test more for each at small ones.
+
+    Parameters
+    ----------
+    inside, beside : whether a loop stands around, and whether others in it stand beside this.
+    """
+    out: list[Ast] = []
+    beside = inside and (beside or len(body) > 1)
+    for node in body:
+        if isinstance(node, Call):
+            out.append(node)
+            continue
+        loop, there = isinstance(node, For), known
+        if not isinstance(node, Block):
+            there = known.given(extent(known, node) if isinstance(node, For) else stating(known, node.conditions))
+        inner = seldom_before(there, node.body, writer, inside or loop, beside and not loop)
+        node = replace(node, body=inner) if inner != node.body else node  # noqa: PLW2901
+        rows = idle(known, (node,), few=BESIDE) if loop and beside else System()
+        rows = _holding(*[row for row in rows.ineqs.items() if seldom(known, *row)])
+        conditions = stated(known.columns, rows, writer.tidy)
+        out += guarded(conditions, less((node,), conditions), node.at)
+    return tuple(out)
+
+
 def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
     """Some code with the most neighbours under a row over sizes that all of them need; so what is before and behind.
 
@@ -192,7 +241,7 @@ def _holding(*rows: Row) -> System:
     return out
 
 
-def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
+def idle(known: Known, body: Sequence[Ast], remainders: bool = False, few: float = FEW) -> System:
     """Rows over sizes without which nothing in some code runs, and more than a few tests may be made.
 
     One that is asked at each iteration of a loop is asked before it, however few these are.
@@ -203,6 +252,7 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
     Parameters
     ----------
     remainders : whether rows are those of remainders of sizes alone.
+    few : how many tests are a few; less for a row that a size has at half of its values.
     """
     out, columns = System(), known.columns
     rows = [columns.bare(*row) for row in required(known, body).every_ge()]
@@ -212,7 +262,9 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False) -> System:
             continue
         if not known.given(out).implies(key, const):
             there = _alike(known).given(out).given(_holding((negated(key), -const - 1)))
-            if many(there, body) or any(_asked_inside(known, node, (key, const)) for node in body):
+            if many(there, body, BESIDE if _at_half(known, (key, const)) else few) or any(
+                _asked_inside(known, node, (key, const)) for node in body
+            ):
                 out.ge(key, const)
     return out
 
@@ -257,7 +309,7 @@ def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condit
     if not found or not any(many(alike.given(s), body) for s in left):
         return ()
     out = any_of([stated(known.columns, s, writer.tidy) for s in loosened(known, found)])
-    return out if len(out) == 1 and _length(out) <= LONG else ()
+    return out if len(out) == 1 and comparisons(out) <= LONG else ()
 
 
 def _ways(known: Known, body: Sequence[Ast]) -> Iterator[System]:
@@ -277,9 +329,23 @@ def _ways(known: Known, body: Sequence[Ast]) -> Iterator[System]:
                 yield inner.copy().add(case)
 
 
-def many(known: Known, body: Sequence[Ast]) -> bool:
+def _at_half(known: Known, row: Row) -> bool:
+    """Whether a row `>= 0` over one size that is between numbers holds at half of its values, or fewer.
+
+    As often it spares tests at a size as it is one more: M <= 3 does where M is from 2 to 5.
+    """
+    (c, v), *others = row[0]
+    least, most = known.low.get(c), known.high.get(c)
+    if others or least is None or most is None:
+        return False
+    there = known.given(_holding(row))
+    low, high = there.low.get(c), there.high.get(c)
+    return low is not None and high is not None and 2 * (high - low + 1) <= most - least + 1
+
+
+def many(known: Known, body: Sequence[Ast], few: float = FEW) -> bool:
     """Whether some code may make more than a few tests, as far as is plain from what is known."""
-    return _tests(known, body, FEW) > FEW
+    return _tests(known, body, few) > few
 
 
 def _tests(known: Known, body: Sequence[Ast], enough: float) -> float:
@@ -299,7 +365,7 @@ def _of_node(known: Known, node: Ast, enough: float) -> float:
         case Block(_, body):
             return _tests(known, body, enough)
         case If(conditions, body):
-            own = _length(conditions)
+            own = comparisons(conditions)
             return own if own > enough else own + _tests(known.given(stating(known, conditions)), body, enough - own)
     there = known.given(extent(known, node))
     if there.nowhere:
@@ -307,11 +373,6 @@ def _of_node(known: Known, node: Ast, enough: float) -> float:
     steps = min((_most(there, high, low) for low, high in product(node.lower, node.upper)), default=inf)
     times = inf if steps == inf else steps // node.step + 1
     return 1 + times if 1 + times > enough else 1 + times * (1 + _tests(there, node.body, enough))
-
-
-def _length(conditions: Sequence[Condition]) -> int:
-    """How many comparisons conditions are."""
-    return sum(sum(map(_length, c.alternatives)) if isinstance(c, AnyOf) else 1 for c in conditions)
 
 
 def _most(known: Known, high: Bound, low: Bound) -> float | Fraction:

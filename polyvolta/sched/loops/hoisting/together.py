@@ -27,12 +27,16 @@ from itertools import pairwise, product
 from math import inf
 from typing import Literal
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Call, For, If, expressions
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, For, If, expressions, has_loops, mapped, negation, within
 from polyvolta.sched.loops.hoisting.either import said
+from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.needs import less, needs, stating
+from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import negated
 from polyvolta.sets import Aff, var
+
+CALLS = 4  # calls that stand in both branches, at most
 
 Test = tuple[Literal["ge", "eq"], Aff]
 
@@ -131,3 +135,80 @@ def _tests(body: Sequence[Ast], long: bool) -> Iterator[tuple[Test, int | None]]
                 yield c, k
             if c[0] == "ge" and long:
                 yield c, None
+
+
+def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
+    """The same code with a test that parts ask, though others stand between, asked once: calls are in both branches.
+
+        if (n % 2 == 0) T();                        if (n % 2 == 0) {
+        S();                                          T();
+        if (n % 2 == 0)                               S();
+          for (c0 = 0; c0 < n; c0++) T(c0);    ->     for (c0 = 0; c0 < n; c0++) T(c0);
+                                                    } else
+                                                      S();
+
+    Two of the parts ask it first, or loops in them, whatever else is so, and one of them is no loop: no place has more
+    tests than before. It costs a second text of a few calls; no loop is written twice. Where it is asked three times or
+    fewer, a call stands there that nothing is asked for: conditions may exclude one another (`branched`) without.
+    """
+    found = _in_branches(body)
+    if found is not None:
+        first, end, node = found
+        before, behind = (asked_apart(some) for some in (body[:first], body[end:]))
+        return *before, mapped(node, asked_apart), *behind
+    return tuple([mapped(node, asked_apart) for node in body])
+
+
+def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:
+    """Some neighbours, from where to where, with the test that most of them ask, if one does always, in branches."""
+    best: tuple[int, int, int, If] | None = None
+    some = [node.conditions[0] for node in body if isinstance(node, If) and not node.other]
+    for c in dict.fromkeys(c for c in some if not isinstance(c, AnyOf)):
+        times = [_asked(node, c) for node in body]
+        places = [k for k, n in enumerate(times) if n]
+        first, end = places[0], places[-1] + 1
+        always = [_first(node, c) or (isinstance(node, For) and n > 0) for node, n in zip(body, times, strict=True)]
+        if sum(always) < 2 or (best is not None and sum(times) <= best[0]):
+            continue
+        inside = body[first:end]
+        other = tidied(asked_once(_without(inside, c), negation((c,)))) if _simple(inside) else None
+        plain = other is not None and (sum(times) > 3 or any(isinstance(node, Call) for node in other))
+        if other and plain and _few_calls(other):
+            at = next(node.at for node in inside if isinstance(node, If))
+            best = sum(times), first, end, If((c,), tidied(asked_once(inside, (c,))), at, other)
+    return None if best is None else best[1:]
+
+
+def _simple(body: Sequence[Ast]) -> bool:
+    """Whether no condition in some code has another branch, and nothing is marked."""
+    return all(not isinstance(n, Block) and not (isinstance(n, If) and n.other) and _simple(within(n)) for n in body)
+
+
+def _asked(node: Ast, c: Test) -> int:
+    """How often the text of a node asks a test."""
+    own = isinstance(node, If) and c in node.conditions
+    return own + sum(_asked(inner, c) for inner in within(node))
+
+
+def _first(node: Ast, c: Test) -> bool:
+    return isinstance(node, If) and node.conditions[0] == c
+
+
+def _without(body: Sequence[Ast], c: Test) -> tuple[Ast, ...]:
+    """What is left of some code where a test fails."""
+    out: list[Ast] = []
+    for node in body:
+        if isinstance(node, Call):
+            out.append(node)
+        elif not (isinstance(node, If) and c in node.conditions) and (inside := _without(node.body, c)):
+            out.append(replace(node, body=inside))
+    return tuple(out)
+
+
+def _few_calls(body: Sequence[Ast]) -> bool:
+    """Whether some code is a few calls, without loops."""
+    return not has_loops(body) and sum(map(_calls, body)) <= CALLS
+
+
+def _calls(node: Ast) -> int:
+    return 1 if isinstance(node, Call) else sum(map(_calls, within(node)))

@@ -263,12 +263,20 @@ def _apart(known: Known, each: Iterable[Iterable[Row]], most: int) -> list[Syste
     for some in each:
         rows = System()
         for row in some:
-            if not any(c < LOOP for c, _ in row[0]) and not known.implies(*known.tight(*row)):
+            apart = not any(c < LOOP or _of_both(known, c) for c, _ in row[0])
+            if apart and not known.implies(*known.tight(*row)):
                 rows.ge(*known.tight(*row))
         found.setdefault(tuple(sorted(rows.ineqs.items())), rows)
     cases = cells(known, [System(), *found.values()], most) if len(found) > 1 else None
     cases = [case for case in cases or () if not known.surely_excludes(case)]
     return [beyond(known, case) for case in cases] if len(cases) > 1 else []
+
+
+def _of_both(known: Known, col: int) -> bool:
+    """Whether a column is a floor of sizes and loops together."""
+    _, key, _ = known.columns.floors.get(col, (1, (), 0))
+    sizes = [known.columns.of_sizes((term,)) for term in key]
+    return any(sizes) and not all(sizes)
 
 
 def by_calls(
