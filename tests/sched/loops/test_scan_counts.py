@@ -507,7 +507,7 @@ TREES = {
         """{ domain: "[N] -> { S[i] : -2 <= i <= 2 and i mod 2 = 0; T[i] : -2 <= i <= 5 and (N >= 1 or N <= -1) }",
              child: { schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]", child: { sequence: [
              { filter: "{ S[i] }" }, { filter: "{ T[i] }" } ] } } }""",
-        {-4: 22, 0: 18, 1: 22},
+        {-4: 17, 0: 2, 1: 22},
     ),
     "what is isolated at inner members, which leave loops outside one value": (
         """{ domain: "{ T[]; S[i] : 0 <= i <= 2 }", child: { schedule:
