@@ -22,6 +22,13 @@ def staggered(number, names):
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "loops that run at the sizes that a neighbour is asked for, of which floors do not say so": (
+        """{ domain: "[N] -> { S[i, j] : 1 <= i < N and 0 <= j <= 3; T[] : N >= 2 }", child: { schedule:
+             "[N] -> [{ S[i, j] -> [(floor((i + 1)/3))]; T[] -> [(0)] },
+             { S[i, j] -> [(floor((N + j + 1)/12))]; T[] -> [(0)] }, { S[i, j] -> [(i)]; T[] -> [(0)] },
+             { S[i, j] -> [(1)]; T[] -> [(0)] }]" } }""",
+        {0: 1, 1: 1, 2: 12, 3: 22, 9: 90, 40: 292},
+    ),
     "pieces that are one at the sizes that a filter leaves, in an order in which both have turns": (
         """{ domain: "[N] -> { S[i] : 1 <= i <= 2; S[i] : N >= 2 and 1 <= i <= 4; S[i] : N <= 0 and 1 <= i <= 4 }",
              child: { set: [ { filter: "[N] -> { S[i] : 0 <= N <= 2 }" },
