@@ -210,9 +210,10 @@ def _walked(scanner: Scanner, domain: Domain, context: Set | None, branches: boo
         found = scanner.searched(body, asked_together, scanner.known, body)
         body = body if found == body else tidied(asked_once(found))
     body = asked_first(body)
-    body = asked_apart(least_apart(scanner.known, body)) if branches else body
+    body = asked_apart(body) if branches else body
     if branches and meeting(body):
         body = scanner.searched(body, branched, scanner.known, body)
+    body = least_apart(scanner.known, body) if branches else body
     made = Scan(body, scanner.extents, ranges, tuple(scanner.notes), scanner.params)
     return replace(made, largest=largest(made))
 

@@ -23,6 +23,7 @@ def known(least=1, most=None):
     columns, rows = Columns(["N", "M"], ["N", "M"]), System()
     columns.loop(0)
     columns.loop(1)
+    columns.loop(2)
     rows.ge(((columns.ids["N"], 1),), -least)
     if most is not None:
         rows.ge(((columns.ids["N"], -1),), most)
@@ -81,7 +82,7 @@ def test_extremes_and_alternatives_are_decided(bound):
         (known(), (nest(For("c1", (aff(0),), (), 1, False, (Call("B", (C, D)),))),)),  # never ends
         (known(), (nest(loop("c1", 0, 200, below(("ge", aff(-1)), Call("B", (C, D))))),)),  # too many tests
         (known(1, 9), (nest(),)),  # N is between numbers
-        (known(0), (nest(),)),  # nothing is called at N = 0 ...
+        (known(0), (loop("c0", 1, N, Call("A", (C,))),)),  # nothing is called at N = 0 ...
     ],
 )
 def test_other_code_stays(there, body):
@@ -97,6 +98,35 @@ def test_nothing_is_written_out_at_a_size_that_another_one_leaves_out():
     rows.ge(((n, 3), (m, -1)), 0)
     rows.ge(((m, 1),), -5)
     assert least_apart(there.given(rows), (nest(),)) == (nest(),)
+
+
+def test_a_condition_that_the_end_decides_is_asked_around_a_loop():
+    """Of N <= 1 there is T at N = 1, S below it alone: as many tests there as before."""
+    s, t = below(("ge", -N), Call("S", (C,))), below(("eq", C - 1), Call("T", (C,)))
+    node = loop("c0", 0, 2, s, t)
+    (first,) = least_apart(Known(known().columns), (If((("ge", N - 2),), (Call("S", (N,)),), (), (node,)),))
+    assert isinstance(first, If)
+    (made,) = first.other
+    assert made == If((("ge", -N),), (loop("c0", 0, 2, *s.body, t),), (), (Call("T", (aff(1),)),))
+    assert counted((first,), {"N": 1, "M": 0}) == 2
+
+
+def test_below_a_condition_the_least_size_is_apart_where_very_many_tests_find_little():
+    """As at N = 1 in N >= 1: what has 14 tests there stays."""
+    columns = known().columns
+    wide = loop("c2", 0, 20, below(("ge", N - 2), Call("B", (var("c2"), N))))
+    for body, apart in (((nest(),), False), ((nest(), wide), True)):
+        (made,) = least_apart(Known(columns), (below(("ge", N - 1), *body),))
+        assert isinstance(made, If) and (made.body != body) is apart
+        for n in range(4):
+            assert run((made,), N=n, M=7) == run((below(("ge", N - 1), *body),), N=n, M=7)
+
+
+def test_a_guard_around_loops_without_calls_at_the_least_size_is_narrower():
+    """N >= 1 is N >= 2: no test more."""
+    node = loop("c0", 0, 9, below(("ge", N - 2), Call("A", (C,))))
+    (made,) = least_apart(Known(known().columns), (below(("ge", N - 1), node),))
+    assert made == below(("ge", N - 2), loop("c0", 0, 9, Call("A", (C,))))
 
 
 CYCLIC = """[N] -> { D[p, k] : 0 <= k < N and k mod 8 = p and 0 <= p < 8;

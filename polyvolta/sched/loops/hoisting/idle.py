@@ -39,6 +39,7 @@ from polyvolta.sched.loops.ast import (
     If,
     comparisons,
     expressions,
+    negation,
     within,
 )
 from polyvolta.sched.loops.conditions import (
@@ -82,7 +83,7 @@ def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: boo
         cases = cases and not (isinstance(node, If) and any(isinstance(c, AnyOf) for c in node.conditions))
         return (replace(node, body=asked_before(there, node.body, writer, cases)),)
     if len(body) > 1:
-        body = _together(known, body, writer)
+        body = _joined(known, _together(known, body, writer))
         body = tuple(part for node in body for part in asked_before(known, (node,), writer, cases))
     rows = idle(known, body)
     conditions = stated(known.columns, rows, writer.tidy)
@@ -216,6 +217,44 @@ def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast,
     inside = less(body[first:end], conditions)
     before, behind = (_together(known, some, writer) if some else () for some in (body[:first], body[end:]))
     return *before, *guarded(conditions, inside, inside[0].at), *behind
+
+
+def _joined(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
+    """Some code with what begins with a condition on sizes and its neighbours that run there alone under it.
+
+    if (n >= 2) A();                            if (n >= 2) {
+    for (c0 = 0; c0 <= n/3; c0++) {               A();
+      if (c0 >= 1) S(c0);                 ->      for (c0 = 0; c0 <= n/3; c0++) ...
+      if (3*c0 + 2 <= n) T(c0);                 }
+    }
+
+    It is asked anyway, so that no size has a test more, and those at which it fails have what loops beside it test
+    less: more than `BESIDE` of these, at sizes that are alike, or they are left as they are.
+    """
+    for k, node in enumerate(body):
+        if not isinstance(node, If) or len(node.conditions) != 1:
+            continue
+        c = node.conditions[0]
+        if isinstance(c, AnyOf) or c[0] != "ge" or not known.columns.of_sizes(known.columns.row(c[1])[0]):
+            continue
+        opposite, first, end = known.given(stating(known, negation((c,)))), k, k + 1
+        while first > 0 and _never(opposite, body[first - 1]):
+            first -= 1
+        while end < len(body) and _never(opposite, body[end]):
+            end += 1
+        alike = _alike(known).given(stating(known, negation((c,))))
+        if _spared_by(alike, [other for other in body[first:end] if isinstance(other, For)]) > BESIDE:
+            inside = less(body[first:end], (c,))
+            return *body[:first], If((c,), inside, inside[0].at), *_joined(known, body[end:])
+    return body
+
+
+def _never(known: Known, node: Ast) -> bool:
+    """Whether some code surely runs nothing."""
+    ways = () if isinstance(node, Call) else list(islice(_ways(known, (node,)), MOST + 1))
+    with suppress(BudgetExceeded):
+        return 0 < len(ways) <= MOST and all(bounded(WORTH, known.excludes_exactly, way) for way in ways)
+    return False
 
 
 def _spared_by(known: Known, body: Sequence[Ast]) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If, negation
 from polyvolta.sched.loops.hoisting.plain import excludes, implies, mentions, where
 
 
@@ -26,8 +26,11 @@ def asked_once(body: tuple[Ast, ...], known: tuple[Condition, ...] = ()) -> tupl
         there = known
         if isinstance(node, If):
             left = _left(node.conditions, known)
+            other = asked_once(node.other, (*known, *negation(node.conditions))) if node.other else ()
             if left is None:
+                out += other
                 continue
+            node = node if other is node.other else replace(node, other=other)  # noqa: PLW2901
             there = (*known, *node.conditions)
             node = node if left == node.conditions else replace(node, conditions=left)  # noqa: PLW2901
         elif isinstance(node, For):
@@ -35,7 +38,7 @@ def asked_once(body: tuple[Ast, ...], known: tuple[Condition, ...] = ()) -> tupl
         inner = asked_once(node.body, there)
         if inner is not node.body:
             node = replace(node, body=inner)  # noqa: PLW2901
-        if inner:
+        if inner or (isinstance(node, If) and node.other):
             out += inner if isinstance(node, If) and not node.conditions else (node,)
     same = len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True))
     return body if same else tuple(out)

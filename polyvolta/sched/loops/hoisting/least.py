@@ -1,4 +1,4 @@
-"""Where a size is the least it can be, the few calls that are left are written out, if many tests find them.
+"""Where a size is the least it can be, or the most, the few calls left are written out, if many tests find them.
 
     for (c0 = 0; c0 < min(8, N); c0++)                       if (N >= 2)
       for (c1 = 0; c1 < N; c1++) {                             for (c0 = 0; c0 < min(8, N); c0++) ...
@@ -11,7 +11,8 @@
 
 With its number put in, loops run over numbers and conditions are true or false: what the code does there is found by
 running it. Other sizes may stand in what is called. It takes one test more at all other sizes, where each of these
-loops has more values, and a call more of code for each that is left.
+loops has more values, and a call more of code for each that is left. Where a condition inside is one that the new one
+decides, it is no test more: so it is with `n <= 0` in the other branch of `n >= 2`, where n = 1 is apart.
 """
 
 from __future__ import annotations
@@ -19,41 +20,99 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from math import inf
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If, within
+from polyvolta.sched.loops.ast import (
+    AnyOf,
+    Ast,
+    Block,
+    Bound,
+    Call,
+    Choice,
+    Condition,
+    Extreme,
+    For,
+    If,
+    negation,
+    within,
+)
 from polyvolta.sched.loops.hoisting.inside import asked_once
+from polyvolta.sched.loops.hoisting.needs import stating
+from polyvolta.sched.loops.hoisting.plain import implies
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sets import var
 
 CALLS = 5  # calls that are written out, at most
 EACH = 3  # tests for each of them up to which they are left in loops, which may run for them alone
-FEW, MANY = 6, 200  # the same of all, and tests beyond which they are not looked for
+NEXT = 15  # tests at the next size from which on one more is little
+FREE = 2  # the same where one more at the end spares one elsewhere
+FEW, BELOW, MANY = 6, 25, 200  # the same of all, and below a condition; tests beyond which they are not looked for
 
 
-def least_apart(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
-    """The same code with what it calls at the least value of a size written out, if that is little and tests are many.
+def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[Ast, ...]:
+    """The same code with what it calls at the end of a size's values written out, if that is little and tests are many.
 
-    That it has one is promised, and it has no greatest: what is between numbers is small where others are large. There
-    every loop and condition must be decided, and something in the code not run, which larger sizes are for: where all
-    runs, loops of one iteration are as short as they can be said. Nothing is written out where other sizes leave that
-    value out, as 3n >= m for m >= 5 does n = 1.
+    That it has such an end is promised, or a condition around says so, or that one failed; and there is none at the
+    other side: what is between numbers is small where others are large. There every loop and condition must be decided,
+    and something in the code not run, which other sizes are for: where all runs, loops of one iteration are as short as
+    they can be said. Nothing is written out where other sizes leave that value out, as 3n >= m for m >= 5 does n = 1.
+    What is called nowhere has no other branch. Of sizes below 0 none is apart, and 0 alone where that spares a test
+    elsewhere.
+
+    Parameters
+    ----------
+    few : tests up to which calls are left in loops where one more is made elsewhere.
     """
-    if len(body) == 1 and isinstance(node := body[0], Block):
-        return (replace(node, body=least_apart(known, node.body)),)
-    for name in sorted(known.columns.sizes):
+    for name in () if len(body) == 1 and isinstance(body[0], Block) else sorted(known.columns.sizes):
         col = known.columns.ids[name]
-        least, there = known.low.get(col), _Run()
-        if least is None or known.high.get(col) is not None:
+        least, most = known.low.get(col), known.high.get(col)
+        if least is not None and most is None:
+            end, step, above = least, 1, var(name) - least - 1
+        elif most is not None and least is None:
+            end, step, above = most, -1, most - 1 - var(name)
+        else:
             continue
+        if end < 0:
+            continue
+        there = _Run()
+        more: tuple[Condition, ...] = (("ge", above),)
         with suppress(_Undecided):
-            there.run(body, {name: least})
-            many = there.calls and there.tests > max(FEW, EACH * len(there.calls))
-            left_out = many and known.surely_excludes(_equal(col, least))
-            if many and not left_out and any(id(call) not in there.met for call in _calls(body)):
-                more: tuple[Condition, ...] = (("ge", var(name) - least - 1),)
-                return (If(more, asked_once(body, more), body[0].at, tuple(there.calls)),)
-    return body
+            there.run(body, {name: end})
+            many = there.tests > max(FEW, FREE * len(there.calls)) and not known.surely_excludes(_equal(col, end))
+            if many and any(id(c) not in there.met for c in _calls(body)):
+                inside = asked_once(body, more)
+                tests, spared = _beside(body, inside, {name: end + step})
+                if spared or (end > 0 and tests >= NEXT and there.tests > max(few, EACH * len(there.calls))):
+                    return (If(more, inside, body[0].at, tuple(there.calls)),)
+    made = tuple([_inside(known, node) for node in body])
+    return body if all(a is b for a, b in zip(made, body, strict=True)) else made
+
+
+def _beside(body: Sequence[Ast], inside: Sequence[Ast], values: Mapping[str, int]) -> tuple[int, bool]:
+    """How many tests code makes at the size next to the end, up to what is undecided; whether one is spared there."""
+    before, after = _Run(inf), _Run(inf)
+    with suppress(_Undecided):
+        before.run(body, values)
+        after.run(inside, values)
+        return before.tests, after.tests < before.tests
+    return before.tests, False
+
+
+def _inside(known: Known, node: Ast) -> Ast:
+    """The same of what is under a mark or a condition, and in its other branch."""
+    if isinstance(node, Block):
+        return replace(node, body=least_apart(known, node.body))
+    if not isinstance(node, If):
+        return node
+    conditions, body = node.conditions, least_apart(known.given(stating(known, node.conditions)), node.body, BELOW)
+    if not node.other and body is not node.body and len(body) == 1 and isinstance(one := body[0], If) and not one.other:
+        left = tuple(c for c in conditions if not any(implies(d, c) for d in one.conditions))
+        return replace(node, conditions=(*left, *one.conditions), body=one.body)
+    other = node.other
+    if other:
+        other = least_apart(known.given(stating(known, negation(node.conditions))), other, BELOW)
+    return node if body is node.body and other is node.other else replace(node, body=body, other=other)
 
 
 def _equal(col: int, value: int) -> System:
@@ -79,6 +138,7 @@ class _Undecided(Exception):
 class _Run:
     """Calls as they run with numbers put in, which of the code they are, and how many tests are made."""
 
+    most: float = CALLS
     calls: list[Call] = field(default_factory=list)
     met: set[int] = field(default_factory=set)
     tests: int = 0
@@ -99,7 +159,7 @@ class _Run:
                         self.run(inside, {**values, name: v})
                 case _:  # a mark stands around all that it is of; a loop without an end has no last call
                     raise _Undecided
-            if len(self.calls) > CALLS or self.tests > MANY:
+            if len(self.calls) > self.most or self.tests > MANY:
                 raise _Undecided
 
     def hold(self, conditions: Sequence[Condition], values: Mapping[str, int]) -> bool:
