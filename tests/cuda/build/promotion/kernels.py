@@ -49,7 +49,7 @@ def build(outputs, limit: int = 96 * 1024, **options) -> Built:
     tensors = tensors_of(graph)
     promotion = promote(fine, contracted, idiom, tensors, chosen, macro, context, limit)
     tree = prefetched(promotion, context, chosen.prefetch)
-    scanned = scan(tree, context, {"linearId": chosen.threads_on(target_of())})
+    scanned = scan(tree, context, {"linearId": chosen.threads_on(target_of())}, parted=False)
     ir = lower("kern", tree, scanned, promotion, tuple(tensors.values()), graph.params, graph.scalars)
     return Built(outputs, graph, chosen, promotion, tree, ir)
 
