@@ -143,6 +143,16 @@ def branches(node: If) -> tuple[If, If]:
     return If(node.conditions, node.body, node.at), If(negation(node.conditions), node.other, node.at)
 
 
+def compared(conditions: Sequence[Condition]) -> Iterator[Aff]:
+    """The expressions of conditions and their alternatives."""
+    for c in conditions:
+        if isinstance(c, AnyOf):
+            for case in c.alternatives:
+                yield from compared(case)
+        else:
+            yield c[1]
+
+
 def comparisons(conditions: Sequence[Condition]) -> int:
     """How many comparisons conditions are."""
     return sum([sum(map(comparisons, c.alternatives)) if isinstance(c, AnyOf) else 1 for c in conditions])

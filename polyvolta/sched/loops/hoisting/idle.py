@@ -37,6 +37,7 @@ from polyvolta.sched.loops.ast import (
     Condition,
     For,
     If,
+    compared,
     comparisons,
     expressions,
     negation,
@@ -128,21 +129,11 @@ def _has_floors(node: Ast) -> bool:
         case For(_, lower, upper):
             some = [e for e in (*lower, *upper) if isinstance(e, Aff)]
         case If(conditions):
-            some = _compared(conditions)
+            some = compared(conditions)
         case _:
             some = ()
     floors = any(not isinstance(atom, str) for e in some for atom, _ in e.terms)
     return floors or any(map(_has_floors, within(node)))
-
-
-def _compared(conditions: Sequence[Condition]) -> Iterator[Aff]:
-    """The expressions of conditions and their alternatives."""
-    for c in conditions:
-        if isinstance(c, AnyOf):
-            for case in c.alternatives:
-                yield from _compared(case)
-        else:
-            yield c[1]
 
 
 def seldom_before(

@@ -33,6 +33,8 @@ from polyvolta.sched.loops.ast import (
     Extreme,
     For,
     If,
+    compared,
+    expressions,
     negation,
     within,
 )
@@ -64,7 +66,8 @@ def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[As
     ----------
     few : tests up to which calls are left in loops where one more is made elsewhere.
     """
-    for name in () if len(body) == 1 and isinstance(body[0], Block) else sorted(known.columns.sizes):
+    spoken = set() if len(body) == 1 and isinstance(body[0], Block) else _names(body)
+    for name in sorted(known.columns.sizes & spoken):
         col = known.columns.ids[name]
         least, most = known.low.get(col), known.high.get(col)
         if least is not None and most is None:
@@ -119,6 +122,18 @@ def _equal(col: int, value: int) -> System:
     """A column has a value."""
     out = System()
     out.eq(((col, 1),), -value)
+    return out
+
+
+def _names(body: Sequence[Ast]) -> set[str]:
+    """The names in bounds and conditions: a size that is in none of them decides nothing."""
+    out = set[str]()
+    for node in body:
+        if isinstance(node, For):
+            out.update(*[e.names() for bound in (*node.lower, *node.upper) for e in expressions(bound)])
+        elif isinstance(node, If):
+            out.update(*[e.names() for e in compared(node.conditions)])
+        out |= _names(within(node))
     return out
 
 
