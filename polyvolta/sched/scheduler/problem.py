@@ -150,6 +150,8 @@ class Problem:
             self.unknowns = base.unknowns.copy()
         if self.feasible:
             self.feasible = self.unknowns.substitute(*self._conditions(edges, base is not None))
+        if self.feasible and mode == "valid":
+            self.feasible = self.unknowns.merge_cycles()
 
     # ---- the conditions
 

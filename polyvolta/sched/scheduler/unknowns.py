@@ -2,13 +2,16 @@
 
 Most of a scheduler's conditions have one or two terms: `x = 0`, `x = y`, `x = -y`, `x >= 0`. Equal unknowns are merged,
 union-find with a sign, vanishing ones dropped, and signs noted, until nothing changes; a sum of nonnegative terms that
-is 0, or at most 0, makes all of them 0. Last, an unknown that is to be small and that no row wants larger is 0.
+is 0, or at most 0, makes all of them 0. Unknowns each of which is at least the next, round a cycle, are equal. Last, an
+unknown that is to be small and that no row wants larger is 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import gcd
+
+from polyvolta.sched.components import Arc, strongly_connected
 
 Sparse = dict[int, int]
 """A combination of unknowns: number -> coefficient."""
@@ -114,6 +117,36 @@ class Unknowns:
         self.eqs = [*self.eqs, *[e for row in new if (e := self._equal_zero(row))]]
         self.rows = [*self.rows, *[(const, row, ()) for const, row in ineqs]]
         return self._settle(news)
+
+    def merge_cycles(self) -> bool:
+        """Merge unknowns each of which is at least the next, round a cycle; False when nothing can satisfy the rows.
+
+        An integer program would find that out, too, with many more unknowns. O(rows), mostly once.
+        """
+        while cycles := [c for c in strongly_connected(*self._at_least()) if len(c) > 1]:
+            self.news = set()
+            for first, *others in cycles:
+                for v in others:
+                    self._merge(first, v, self.sign[first] * self.sign[v])
+            if not self._settle(self.news):
+                return False
+        return True
+
+    def _at_least(self) -> tuple[list[int], list[Arc]]:
+        """Unknowns, and pairs of them the first of which is at least the second, in absolute values.
+
+        A row says so if it has only one term that is not negative: of `a - b - c >= 0` a is at least b, and at least c.
+        """
+        sign, arcs = self.sign, []
+        for const, row, _ in self.rows:
+            if const > 0:
+                continue
+            signed = [c * sign[v] for v, c in row.items()]
+            most = max(signed)
+            if most > 0 and sum([c >= 0 for c in signed]) == 1:
+                top = next(v for v, c in zip(row, signed) if c > 0)
+                arcs += [(top, v) for v, c in zip(row, signed) if -c >= most]
+        return sorted({v for arc in arcs for v in arc}), arcs
 
     def drop_idle(self) -> bool:
         """The unknowns but the c that no row wants positive are 0; not where there may be more conditions.
