@@ -18,13 +18,14 @@ Both are functions of numbers alone, of statements' depths and cones, and memois
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 
 from polyvolta.sched.scheduler.problem import Edge, Forms, Mode, Problem
 from polyvolta.sets.engine.integer import solve_equalities
-from polyvolta.sets.engine.rows import Row, negate
+from polyvolta.sets.engine.rows import Row, dot, negate
 
 Prior = tuple[tuple[Row, ...], ...]
 """For each statement the iterator coefficients of its rows so far."""
@@ -92,8 +93,7 @@ def _find_band(
         return _free_band(depths, params, prior)
     ways, rows = _Ways(depths, params, edges, outer_parallel, negative), []
     if outer_parallel:
-        rows[:], ways.made["coincident"] = _outermost(depths, params, edges, prior, negative)
-        prior = _beside(rows, depths, prior)
+        rows[:], ways.made["coincident"], prior = _outermost(depths, params, edges, prior, negative)
     flags, fresh = [True] * len(rows), fresh_directions(depths, prior)
     ways.failed["coincident"] = [_wanted(fresh)]
     while any(fresh):
@@ -117,8 +117,8 @@ def most_parallel(
     """
     if not edges:
         return None
-    rows, problem = _outermost(depths, params, edges, prior, negative)
-    fresh = fresh_directions(depths, _beside(rows, depths, prior))
+    rows, problem, prior = _outermost(depths, params, edges, prior, negative)
+    fresh = fresh_directions(depths, prior)
     if any(fresh) and problem.solve(_longest(fresh)) is not None:
         return None
     return len(rows)
@@ -127,23 +127,17 @@ def most_parallel(
 @lru_cache(maxsize=1 << 4)  # programs are large, and asked for again at once or never
 def _outermost(
     depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], prior: Prior, negative: bool
-) -> tuple[tuple[Forms, ...], Problem]:
-    """The rows without distances that are new for all statements with loops left, and the program they are from."""
+) -> tuple[tuple[Forms, ...], Problem, Prior]:
+    """The rows without distances that are new for all statements with loops left, the program they are from, and all
+    rows so far."""
     problem, rows = Problem(depths, params, edges, "coincident", negative), []
     while True:
         fresh = fresh_directions(depths, prior)
         found = problem.solve(fresh) if any(fresh) else None
         if found is None:
-            return tuple(rows), problem
+            return tuple(rows), problem, prior
         rows.append(_upwards(found[0], depths, edges))
         prior = extended(prior, rows[-1], depths)
-
-
-def _beside(rows: Iterable[Forms], depths: Sequence[int], prior: Prior) -> Prior:
-    """The rows so far with those of some members."""
-    for forms in rows:
-        prior = extended(prior, forms, depths)
-    return prior
 
 
 def _wanted(fresh: Prior) -> frozenset[int]:
@@ -197,9 +191,10 @@ class _Ways:
 
 def _upwards(forms: Forms, depths: Sequence[int], edges: Sequence[Edge]) -> Forms:
     """Of a row without distances and its opposite, which is as good, the one whose first coefficient is positive."""
-    linear = all(not any(form[: len(form) - depth]) for form, depth in zip(forms, depths))
-    first = next((c for form in forms for c in form if c), 0)
-    if linear and first < 0 and all(e.cone.vanishes(e.delta(forms, depths)) for e in edges):
+    first = next(filter(None, chain.from_iterable(forms)), 0)
+    if first >= 0 or any(any(form[: len(form) - depth]) for form, depth in zip(forms, depths)):
+        return forms
+    if all(e.cone.vanishes(e.delta(forms, depths)) for e in edges):
         return tuple([negate(form) for form in forms])
     return forms
 
@@ -220,8 +215,11 @@ def extended(prior: Prior, forms: Forms, depths: Sequence[int]) -> Prior:
     out = []
     for rows, form, depth in zip(prior, forms, depths):
         c = form[len(form) - depth :]
-        new = any(sum(a * b for a, b in zip(h, c)) for h in complement(rows, depth))
-        out.append((*rows, c) if new else rows)
+        for h in complement(rows, depth):
+            if dot(h, c):
+                rows = (*rows, c)
+                break
+        out.append(rows)
     return tuple(out)
 
 

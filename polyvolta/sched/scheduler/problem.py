@@ -245,9 +245,13 @@ class Problem:
         if not self.feasible:
             return False
         find, zero = self.unknowns.find, self.unknowns.zero
-        for at, depth, basis in zip(self.first, self.depths, fresh):
-            if basis and all(find(at + j)[0] in zero for j in range(depth) if any(h[j] for h in basis)):
-                return False
+        for at, basis in zip(self.first, fresh):
+            if basis:
+                for j, column in enumerate(zip(*basis)):
+                    if any(column) and find(at + j)[0] not in zero:
+                        break
+                else:
+                    return False
         return True
 
     def solve(self, fresh: Sequence[Sequence[Row]]) -> tuple[Forms, tuple[int, ...]] | None:
@@ -260,7 +264,7 @@ class Problem:
 
         No other problem has this one as its base from then on.
         """
-        if not self.may_have(fresh):
+        if not self.ready and not self.may_have(fresh):
             return None
         with self.lock:  # a problem that is remembered may be asked by several threads
             if not self.ready:
@@ -272,19 +276,21 @@ class Problem:
             return None
         constraints = list(self.constraints)
         alternatives: list[list[Terms]] = []  # of each statement: its new row vanishes on not all of these
-        for s, basis in enumerate(fresh):
+        for at, basis in zip(self.first, fresh):
             if basis:
-                support = [self.first[s] + j for j in range(self.depths[s]) if any(h[j] for h in basis)]
-                sizes = self._magnitudes(support)
+                sizes = self._magnitudes([at + j for j, column in enumerate(zip(*basis)) if any(column)])
                 if not sizes:
                     return None
                 constraints.append((-1, sizes))
-                rows = [{self.first[s] + j: v for j, v in enumerate(h) if v} for h in basis]
+                rows = [{at + j: v for j, v in enumerate(h) if v} for h in basis]
                 alternatives.append([self._terms(self.unknowns.resolved(row)) for row in rows])
 
         def branch(point: Sequence[int], den: int) -> list[list[Constraint]] | None:
             for rows in alternatives:
-                if not any(sum([c * point[v] for v, c in terms]) for terms in rows):
+                for terms in rows:
+                    if sum([c * point[v] for v, c in terms]):
+                        break
+                else:
                     return _one_of(rows)
             return None
 
@@ -332,6 +338,10 @@ class Problem:
             terms = self._terms(row)
             self.constraints += [(0, terms), (0, _opposite(terms))]
         self.constraints += [(const, self._terms(row)) for const, row in ineqs]
+        self.parts: list[tuple[int, int]] = []  # the columns of each unknown, of those that others stand for, too
+        for v, sign in map(find, range(self.count)):
+            plus, minus = self.columns.get(v, (-1, -1))
+            self.parts.append((plus, minus) if sign > 0 else (minus, plus))
         self.sums: dict[int, Terms] = {}
         for total, weights in sums:
             self.sums[total] = tuple([(x, k) for v, k in weights.items() for x in self.columns[v] if x >= 0])
@@ -359,19 +369,15 @@ class Problem:
     def _magnitudes(self, numbers: Iterable[int]) -> Terms:
         """The sum of the absolute values of some unknowns, in the program's columns."""
         out: dict[int, int] = {}
-        for v, _ in map(self.unknowns.find, numbers):
-            for part in self.columns.get(v, ()):
+        for v in numbers:
+            for part in self.parts[v]:
                 if part >= 0:
                     out[part] = out.get(part, 0) + 1
         return tuple(out.items())
 
     def _forms(self, point: Sequence[int]) -> tuple[Forms, tuple[int, ...]]:
         numbers = (*point, 0)  # where a part has no column, -1
-        values = []
-        for v in range(self.count):
-            v, sign = self.unknowns.find(v)
-            plus, minus = self.columns.get(v, (-1, -1))
-            values.append(sign * (numbers[plus] - numbers[minus]))
+        values = [numbers[plus] - numbers[minus] for plus, minus in self.parts]
         forms = []
         for at, depth in zip(self.first, self.depths):
             c, d = at + depth, at + depth + self.params

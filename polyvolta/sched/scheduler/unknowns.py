@@ -16,8 +16,12 @@ from polyvolta.sched.components import Arc, strongly_connected
 Sparse = dict[int, int]
 """A combination of unknowns: number -> coefficient."""
 
-Key = tuple[tuple[int, int], ...]
-"""A combination in lowest terms, by number."""
+Key = frozenset[tuple[int, int]]
+"""The terms of a combination in lowest terms."""
+
+
+NEW: Key = frozenset()
+"""The key of a row that was not looked at yet."""
 
 
 class Unknowns:
@@ -37,7 +41,7 @@ class Unknowns:
         self.gone: set[int] = set()  # those that vanish or that others stand for
         self.news: set[int] = set()  # those that are gone or got a sign since the rows were last looked at
         self.eqs: list[Sparse] = []
-        self.rows: list[tuple[int, Sparse, Key]] = []  # inequalities; the key is empty until they are looked at
+        self.rows: list[tuple[int, Sparse, Key]] = []  # inequalities
         if negative:
             for v in iterators:
                 self.sign[v] = 0
@@ -113,9 +117,9 @@ class Unknowns:
         A row is looked at again only when one of its unknowns has changed since.
         """
         news = self.news = set()
-        new = map(dict, dict.fromkeys([tuple(row.items()) for row in eqs]))
+        new = {tuple(row.items()): row for row in eqs}.values()
         self.eqs = [*self.eqs, *[e for row in new if (e := self._equal_zero(row))]]
-        self.rows = [*self.rows, *[(const, row, ()) for const, row in ineqs]]
+        self.rows = [*self.rows, *[(const, row, NEW) for const, row in ineqs]]
         return self._settle(news)
 
     def merge_cycles(self) -> bool:
@@ -123,17 +127,17 @@ class Unknowns:
 
         An integer program would find that out, too, with many more unknowns. O(rows), mostly once.
         """
-        while cycles := [c for c in strongly_connected(*self._at_least()) if len(c) > 1]:
+        while arcs := _in_cycles(self._at_least()):
             self.news = set()
-            for first, *others in cycles:
+            for first, *others in strongly_connected(sorted({v for v, _ in arcs}), arcs):
                 for v in others:
                     self._merge(first, v, self.sign[first] * self.sign[v])
             if not self._settle(self.news):
                 return False
         return True
 
-    def _at_least(self) -> tuple[list[int], list[Arc]]:
-        """Unknowns, and pairs of them the first of which is at least the second, in absolute values.
+    def _at_least(self) -> list[Arc]:
+        """Pairs of unknowns the first of which is at least the second, in absolute values.
 
         A row says so if it has only one term that is not negative: of `a - b - c >= 0` a is at least b, and at least c.
         """
@@ -146,7 +150,7 @@ class Unknowns:
             if most > 0 and sum([c >= 0 for c in signed]) == 1:
                 top = next(v for v, c in zip(row, signed) if c > 0)
                 arcs += [(top, v) for v, c in zip(row, signed) if -c >= most]
-        return sorted({v for arc in arcs for v in arc}), arcs
+        return arcs
 
     def drop_idle(self) -> bool:
         """The unknowns but the c that no row wants positive are 0; not where there may be more conditions.
@@ -185,7 +189,7 @@ class Unknowns:
                     g = gcd(*row.values())
                     if g != 1:
                         const, row = const // g, {v: c // g for v, c in row.items()}
-                    key = tuple(sorted(row.items()))
+                    key = frozenset(row.items())
                 if key not in strongest or strongest[key][0] > const:
                     strongest[key] = const, row
             rows = self.rows = [(const, row, key) for key, (const, row) in strongest.items()]
@@ -194,16 +198,21 @@ class Unknowns:
 
     def _equal_zero(self, row: Sparse) -> Sparse:
         """What is left of an equality; nothing where it makes unknowns vanish or be merged."""
-        row = self.resolved(row)
+        if not self.gone.isdisjoint(row):
+            row = self.resolved(row)
+        if len(row) == 2:
+            (a, x), (b, y) = row.items()
+            if x in (y, -y):
+                sign = -1 if x == y else 1
+                if self.sign[a] * self.sign[b] == -sign:
+                    self._vanish(row)
+                else:
+                    self._merge(a, b, sign)
+                return {}
         signs = [c * self.sign[v] for v, c in row.items()] or [0]
         if len(row) == 1 or min(signs) > 0 or max(signs) < 0:
             self._vanish(row)
             return {}
-        if len(row) == 2:
-            (a, x), (b, y) = row.items()
-            if abs(x) == abs(y):
-                self._merge(a, b, -1 if x == y else 1)
-                return {}
         return row
 
     def _settled(self, const: int, row: Sparse) -> bool:
@@ -227,3 +236,13 @@ class Unknowns:
 def _untouched(row: Sparse, before: set[int], news: set[int]) -> bool:
     """Whether nothing has changed for a row since it was looked at."""
     return before.isdisjoint(row) and news.isdisjoint(row)
+
+
+def _in_cycles(arcs: list[Arc]) -> list[Arc]:
+    """The arcs without those that lead from or to where no cycle is, and none if there is no cycle."""
+    count = 0
+    while count != len(arcs):
+        count = len(arcs)
+        ends = {a for a, _ in arcs} & {b for _, b in arcs}
+        arcs = [(a, b) for a, b in arcs if a in ends and b in ends]
+    return arcs
