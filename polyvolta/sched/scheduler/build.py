@@ -9,8 +9,9 @@ The recursion ends, as every band uses up an iterator of some statement or satis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from polyvolta.sched.components import connected, strongly_connected
 from polyvolta.sched.errors import NoSchedule
@@ -32,6 +33,10 @@ from polyvolta.sched.scheduler.written import as_written
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.engine.rows import Row
 from polyvolta.sets.values.aff import Aff, linear
+
+
+Own = tuple[tuple[Piece, ...], tuple[Edge, ...]]
+"""The pieces between the statements of a group, and the edges for its integer programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +79,16 @@ class Builder:
             return SetNode(tuple([self.branch(g, self.node(g, pieces, prior, inside)) for g in apart]))
         if finished:
             return self.ordered(group, pieces, prior)
+        own = cache(lambda g: self.own(g, pieces))
         fusion = Fusion(
             group,
             pieces,
             self.fuse,
-            lambda g: self.found(g, pieces, prior),
-            lambda g: self.parallel(g, pieces, prior),
+            lambda g: self.found(g, own(g), prior),
+            lambda g: self.parallel(g, own(g), prior),
             self.outer_parallel and self.negative,
-            lambda g: fresh_directions(self.depths(g), self.chosen(prior, g)),
-            self.depths,
+            cache(lambda g: fresh_directions(self.depths(g), self.chosen(prior, g))),
+            cache(self.depths),
             self.explain,
             self.text,
         )
@@ -103,7 +109,11 @@ class Builder:
 
     def band(self, group: Group, pieces: tuple[Piece, ...], prior: Prior, found: Found | None = None) -> Node:
         """The band of a cluster, of one carrying row if there is no other, and what stands below."""
-        rows = (found or self.found(group, pieces, prior)).rows or self.carrying(group, pieces)
+        found = found or self.found(group, self.own(group, pieces), prior)
+        rows, still = found.rows, found.coincident
+        if not rows:
+            rows = self.carrying(group, pieces)
+            still = (False,) * len(rows)
         if not rows:
             self.explain(lambda: f"{self.text(group)} keep the order in which they were written")
             why = "depends on itself" if len(group) == 1 else "depend on each other"
@@ -113,11 +123,20 @@ class Builder:
                 raise self.failures[-1]
             return as_written(self.written, tuple([self.names[v] for v in group]))
         number, depths = self.numbered(group), self.depths(group)
-        deltas = [distances(rows, p, number, depths) for p in pieces]
+        deltas: list[list[Row]] = []  # but for those that are known to be 0
+        flags = [True] * len(rows)
+        for p in pieces:
+            heeded = p.coincident and not p.conditional  # by the flags of the rows
+            moving = []
+            for k, delta in enumerate(distances(rows, p, number, depths)):
+                if not (still[k] and heeded):
+                    flags[k] = flags[k] and not (p.coincident and not always_zero(p, delta))
+                    moving.append(delta)
+            deltas.append(moving)
         members = []
-        for k, forms in enumerate(rows):
+        for forms, coincident in zip(rows, flags):
             exprs = tuple([(self.names[v], self.expression(v, form)) for v, form in zip(group, forms)])
-            members.append(Member(exprs, all(always_zero(p, d[k]) for p, d in zip(pieces, deltas) if p.coincident)))
+            members.append(Member(exprs, coincident))
         self.explain(lambda: f"band of {self.text(group)}:")
         for m in members:
             self.explain(lambda m=m: self.describe_member(m))
@@ -153,28 +172,30 @@ class Builder:
 
     # ---- rows
 
-    def found(self, group: Group, pieces: Sequence[Piece], prior: Prior) -> Found:
-        """The band of a group; of two, with conditions that are local and without, the better one."""
+    def own(self, group: Group, pieces: Sequence[Piece]) -> Own:
+        """The pieces between statements of a group, as edges, too."""
         number, own = self.numbered(group), within(pieces, group)
+        return own, tuple([p.edge(number) for p in own])
 
-        def band(edges: Iterable[Edge]) -> Found:
+    def found(self, group: Group, own: Own, prior: Prior) -> Found:
+        """The band of a group; of two, with conditions that are local and without, the better one."""
+        pieces, edges = own
+
+        def band(edges: tuple[Edge, ...]) -> Found:
             prior_ = self.chosen(prior, group)
-            return find_band(
-                self.depths(group), len(self.params), tuple(edges), prior_, self.outer_parallel, self.negative
-            )
+            return find_band(self.depths(group), len(self.params), edges, prior_, self.outer_parallel, self.negative)
 
-        plain = band(p.edge(number) for p in own)
-        if not any(p.conditional for p in own):
+        plain = band(edges)
+        if not any([p.conditional for p in pieces]):
             return plain
-        local = band(replace(p.edge(number), local=p.condition) for p in own if not p.conditional)
+        local = band(tuple([replace(e, local=p.condition) for p, e in zip(pieces, edges) if not p.conditional]))
         return max(plain, local, key=lambda f: (f.width, f.parallel))
 
-    def parallel(self, group: Group, pieces: Sequence[Piece], prior: Prior) -> int | None:
+    def parallel(self, group: Group, own: Own, prior: Prior) -> int | None:
         """How many outer members of a group's band are parallel; None where it takes the band to tell."""
-        number, own = self.numbered(group), within(pieces, group)
-        if not self.outer_parallel or any(p.conditional for p in own):
+        pieces, edges = own
+        if not self.outer_parallel or any([p.conditional for p in pieces]):
             return None
-        edges = tuple([p.edge(number) for p in own])
         return most_parallel(self.depths(group), len(self.params), edges, self.chosen(prior, group), self.negative)
 
     def carrying(self, group: Group, pieces: tuple[Piece, ...]) -> tuple[Forms, ...]:

@@ -22,7 +22,9 @@ from typing import Literal
 
 from polyvolta.sched.components import Arc, connected, strongly_connected
 from polyvolta.sched.scheduler.bands import Found, Prior, complement
-from polyvolta.sched.scheduler.pieces import Piece, distances, steps, within
+from polyvolta.sched.scheduler.farkas import cone
+from polyvolta.sched.scheduler.pieces import Piece, steps, within
+from polyvolta.sched.scheduler.problem import distance
 from polyvolta.sets.engine.rows import dot
 
 Fuse = Literal["paper", "max", "min"]
@@ -147,7 +149,7 @@ class Fusion:
         if len(part) != 1 or not self.still:
             return 0
         v, fresh, depth = part[0], self.fresh(part)[0], self.depths(part)[0]
-        moves = tuple(dict.fromkeys([s for p in self.own[v] for s in steps(p, depth)]))
+        moves = tuple(dict.fromkeys([s for p in self.own[v] for s in steps(p.conjunct, depth)]))
         return len(fresh) - len(complement((*complement(fresh, depth), *complement(moves, depth)), depth))
 
     def _band(self, group: Group) -> Found:
@@ -188,8 +190,8 @@ class Fusion:
             rows = [forms[k][len(forms[k]) - depth :] for forms in joint.rows]
             if len(fresh) > joint.width or not any(dot(h, row) for h in fresh for row in rows):
                 return False
-            own = [p for p in self.own[v] if p.coincident and not p.conditional]
-            if len(complement(tuple(dict.fromkeys([s for p in own for s in steps(p, depth)])), depth)) > joint.parallel:
+            own = [p.conjunct for p in self.own[v] if p.coincident and not p.conditional]
+            if len(complement(tuple(dict.fromkeys([s for c in own for s in steps(c, depth)])), depth)) > joint.parallel:
                 return False
         return True
 
@@ -206,12 +208,12 @@ class Fusion:
             touching.add(frozenset((a, b)))
             if (a, b) in out:
                 continue
-            edge = p.edge(number)
-            for forms, delta in zip(joint.rows, distances(joint.rows, p, number, depths)):
-                c, d = (forms[v][len(forms[v]) - depths[v] :] for v in (edge.source, edge.sink))
-                if any(c) and any(d) and edge.cone.bounded(delta):
-                    out.add((a, b))
-                    break
+            source, sink = number[p.source], number[p.sink]
+            for forms in joint.rows:
+                if all(any(forms[v][len(forms[v]) - depths[v] :]) for v in (source, sink)):
+                    if cone(p.conjunct).bounded(distance(source, sink, forms, depths)):
+                        out.add((a, b))
+                        break
         if self.fuse == "max":
             out |= {(a, b) for b in range(len(parts)) for a in range(b) if frozenset((a, b)) not in touching}
         return sorted(out)

@@ -15,7 +15,7 @@ from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.dependence.pairs import among
 from polyvolta.sched.points import is_empty
 from polyvolta.sched.scheduler.farkas import cone
-from polyvolta.sched.scheduler.problem import Edge, Forms
+from polyvolta.sched.scheduler.problem import Edge, Forms, distance
 from polyvolta.sets import Set
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -62,12 +62,12 @@ class Piece:
     @property
     def conditional(self) -> bool:
         """Whether the source has to run first only where the conditions are not local."""
-        return {kind for kind, _ in self.labels if kind in VALID} == {"conditional validity"}
+        return _conditions(self.labels)[0]
 
     @property
     def condition(self) -> bool:
         """Whether it is a condition, local where source and sink run at one time."""
-        return any(kind == "condition" for kind, _ in self.labels)
+        return _conditions(self.labels)[1]
 
     def edge(self, number: dict[int, int]) -> Edge:
         """The piece for an integer program that numbers statements otherwise."""
@@ -79,6 +79,13 @@ def _kinds(labels: tuple[tuple[str, str], ...]) -> tuple[bool, bool, bool]:
     """Whether a piece is to be near, is valid, is coincident."""
     kinds = {kind for kind, _ in labels}
     return not kinds.isdisjoint(NEAR), not kinds.isdisjoint(VALID), not kinds.isdisjoint(COINCIDENT)
+
+
+@lru_cache(maxsize=1 << 10)
+def _conditions(labels: tuple[tuple[str, str], ...]) -> tuple[bool, bool]:
+    """Whether a piece is valid on conditions, is a condition."""
+    kinds = {kind for kind, _ in labels}
+    return kinds.intersection(VALID) == {"conditional validity"}, "condition" in kinds
 
 
 def pieces_of(
@@ -131,9 +138,9 @@ def left(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> tuple[Piec
     out = []
     for p, forms in zip(pieces, deltas):
         edge = cone(p.conjunct)
-        if any(edge.positive(f) or (not p.valid and edge.positive(negate(f))) for f in forms):
-            continue
         moving = [f for f in forms if not edge.vanishes(f)]
+        if any([edge.positive(f) or (not p.valid and edge.positive(negate(f))) for f in moving]):
+            continue
         c: Conjunct | None = p.conjunct
         if moving:
             pad = (0,) * len(p.conjunct.divs)
@@ -163,14 +170,15 @@ def _never_positive(p: Piece, delta: Row) -> bool:
 
 def distances(rows: Sequence[Forms], p: Piece, number: dict[int, int], depths: Sequence[int]) -> list[Row]:
     """The distance of a piece in each member."""
-    edge = p.edge(number)
-    return [edge.delta(forms, depths) for forms in rows]
+    source, sink = number[p.source], number[p.sink]
+    return [distance(source, sink, forms, depths) for forms in rows]
 
 
-def steps(p: Piece, depth: int) -> list[Row]:
+@lru_cache(maxsize=1 << 10)
+def steps(c: Conjunct, depth: int) -> list[Row]:
     """How far apart, iterator by iterator, the two are at the generators of a piece of one statement; not where they
     are at one place."""
-    found, sink = cone(p.conjunct), 1 + p.conjunct.n - depth
+    found, sink = cone(c), 1 + c.n - depth
     generators = [*found.lines, *found.rays, *[m for group in found.moves for m in group]]
     if found.base is not None:
         generators.append(found.base)

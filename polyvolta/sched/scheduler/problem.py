@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import neg, sub
 from threading import Lock
 from typing import Literal
 
@@ -71,9 +72,14 @@ class Edge:
 
     def delta(self, forms: Forms, depths: Sequence[int]) -> Row:
         """phi_sink - phi_source as a form over (1, parameters, source iterators, sink iterators)."""
-        a, b = forms[self.source], forms[self.sink]
-        m, n = len(a) - depths[self.source], len(b) - depths[self.sink]
-        return (*[y - x for x, y in zip(a[:m], b[:n], strict=True)], *[-x for x in a[m:]], *b[n:])
+        return distance(self.source, self.sink, forms, depths)
+
+
+def distance(source: int, sink: int, forms: Forms, depths: Sequence[int]) -> Row:
+    """phi_sink - phi_source as a form over (1, parameters, source iterators, sink iterators), statements by number."""
+    a, b = forms[source], forms[sink]
+    m, n = len(a) - depths[source], len(b) - depths[sink]
+    return (*map(sub, b[:n], a[:m]), *map(neg, a[m:]), *b[n:])
 
 
 def _distance(g: Row, source: int, ds: int, sink: int, dt: int, params: int) -> Sparse:
