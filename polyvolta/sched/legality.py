@@ -177,9 +177,11 @@ def band_flags(schedule: Schedule, at: Path, dependences: Iterable[Dependence] |
     permutable, coincident, parallel = True, [], []
     here = pieces
     for member in band.members:
-        back = any(walk.signed(p, member, -1) for p in pieces)
+        timed = walk.timed(pieces, member)
+        back = any(t.signed(-1) for t in timed)
         permutable = permutable and not back
-        coincident.append(not back and not any(walk.signed(p, member, 1) for p in pieces))
-        parallel.append(coincident[-1] or not any(walk.signed(p, member, s) for p in here for s in (-1, 1)))
-        here = [z for p in here if (z := walk.equal(p, member)) is not None]
+        coincident.append(not back and not any(t.signed(1) for t in timed))
+        left = walk.timed(here, member)
+        parallel.append(coincident[-1] or not any(t.signed(s) for t in left for s in (-1, 1)))
+        here = [z for t in left if (z := t.equal()) is not None]
     return BandFlags(permutable, tuple(coincident), tuple(parallel))

@@ -64,5 +64,6 @@ def unbounded(rows: Sequence[Row]) -> bool:
                 loose.append(k)
         if not loose:
             return False
-        rows = [row for row in rows if not any(row[k] for k in loose)]
+        for k in loose:
+            rows = [row for row in rows if not row[k]]
     return True

@@ -15,7 +15,7 @@ from polyvolta.sched.by_cases import by_cases, parted_relation
 from polyvolta.sched.dependence.given import fitting
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
-from polyvolta.sched.dependence.pairs import Pairs, Time, among
+from polyvolta.sched.dependence.pairs import Pairs, Time, Timed, among
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import small_point
 from polyvolta.sched.points import is_empty
@@ -37,6 +37,7 @@ from polyvolta.sched.tree import (
 )
 from polyvolta.sets import Aff, Map, Set
 from polyvolta.sets.conjuncts import conjunct as cj
+from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.values.space import Space, Tuple
 
 
@@ -119,8 +120,8 @@ class Descent:
             relation = d.relation.align_params(self.params)
             if self.context is not None:
                 relation = relation.intersect_params(self.context).align_params(self.params)
-            pieces = [Pairs(d, c) for _, cs in relation.parts for c in cs]
-            self.pending += self.within(pieces, domain)
+            self.pending += [Pairs(d, c) for _, cs in relation.parts for c in cs]
+        self.pending = self.within(self.pending, domain)
 
     # ---- the walk
 
@@ -137,9 +138,11 @@ class Descent:
             case Band():
                 left = pending
                 for k, member in enumerate(node.members):
-                    yield from self.against(left, member, at, k)
-                    left = [z for p in left if (z := self.equal(p, member)) is not None]
-                yield from self.down(node.child, (*at, 0), left, _later(times, node))
+                    timed = self.timed(left, member)
+                    yield from self.against(timed, member, at, k)
+                    left = [z for t in timed if (z := t.equal()) is not None]
+                if left:
+                    yield from self.down(node.child, (*at, 0), left, _later(times, node))
             case Sequence() | SetNode():
                 yield from self.parting(node, at, pending, times)
             case _:
@@ -152,7 +155,7 @@ class Descent:
             match node:
                 case Band():
                     for member in node.members:
-                        pending = [z for p in pending if (z := self.equal(p, member)) is not None]
+                        pending = [z for t in self.timed(pending, member) if (z := t.equal()) is not None]
                     times = _later(times, node)
                 case Sequence() | SetNode():
                     pending = self.going(pending, node.children[k], node.children[k])
@@ -198,36 +201,41 @@ class Descent:
             for d, group in _grouped(pairs):
                 yield from self.violation(d, group, at, None, why)
 
-    def against(self, pending: list[Pairs], member: Member, at: Path, k: int) -> Iterator[Violation]:
+    def against(self, timed: list[Timed], member: Member, at: Path, k: int) -> Iterator[Violation]:
         """The violations in one member of a band."""
-        for d, pairs in _grouped(pending):
-            why = f"member {k} of the band runs them the other way round"
-            if member.name is not None:
-                why = f"member {k}, mapped to {member.name}, runs them at once"
-            for sign in (-1,) if member.name is None else (-1, 1):
-                wrong = [w for p in pairs if (w := self.signed(p, member, sign)) is not None]
-                told = list(self.violation(d, wrong, at, k, why))
+        why = f"member {k} of the band runs them the other way round"
+        if member.name is not None:
+            why = f"member {k}, mapped to {member.name}, runs them at once"
+        signs = (-1,) if member.name is None else (-1, 1)
+        wrong = [[w for t in timed if (w := t.signed(sign)) is not None] for sign in signs]
+        if not any(wrong):
+            return
+        for d in {id(t.pairs.dependence): t.pairs.dependence for t in timed}.values():
+            for some in wrong:
+                told = list(self.violation(d, [w for w in some if w.dependence is d], at, k, why))
                 yield from told
                 if told:
                     break
 
     # ---- pairs
 
-    def equal(self, p: Pairs, member: Member) -> Pairs | None:
-        """The pairs with equal times in a member, which may turn out to be none; `p` itself where these are all."""
-        return p.equal(self.params, self.time(p.dependence.source, member), self.time(p.dependence.sink, member))
+    def timed(self, pending: Iterable[Pairs], member: Member) -> list[Timed]:
+        """Pairs with the times that a member gives them.
 
-    def signed(self, p: Pairs, member: Member, sign: int) -> Pairs | None:
-        """The pairs, if there are any, whose sink comes earlier in a member (sign -1) or later (1)."""
-        times = self.time(p.dependence.source, member), self.time(p.dependence.sink, member)
-        return p.signed(self.params, *times, sign)
-
-    def time(self, statement: str, member: Member) -> Time:
-        """The iterators of a statement and its expression in a member."""
-        for name, found in member.exprs:
-            if name == statement:
-                return self.iterators[statement], cast("Aff", found)
-        raise BadSchedule(f"a band has no expression for {statement}", where=str(self.schedule))
+        Raises
+        ------
+        BadSchedule : it has no expression for a statement.
+        """
+        iterators = self.iterators
+        times: dict[str, Time] = {s: (iterators[s], cast("Aff", e)) for s, e in member.exprs if s in iterators}
+        out = []
+        for p in pending:
+            d = p.dependence
+            for statement in (d.source, d.sink):
+                if statement not in times:
+                    raise BadSchedule(f"a band has no expression for {statement}", where=str(self.schedule))
+            out.append(Timed(p, self.params, times[d.source], times[d.sink]))
+        return out
 
     def going(self, pending: list[Pairs], first: Node, second: Node) -> list[Pairs]:
         """The pairs whose source goes by way of one child and whose sink by way of another."""
@@ -250,17 +258,19 @@ class Descent:
         instances = instances.align_params(self.params)
         found = {s.out.name or "": cs for s, cs in instances.parts}
         head, out = len(self.params), []
+        known: dict[tuple[str, str], list[list[Conjunct]]] = {}
         for p in pairs:
-            n = p.conjunct.n
-            split = n - len(self.iterators[p.dependence.sink])
-            sides = [
-                [cj.reindex(c, n, (*range(head), *places)) for c in found.get(name, ())]
-                for wanted, name, places in (
-                    (sources, p.dependence.source, range(head, split)),
-                    (sinks, p.dependence.sink, range(split, n)),
-                )
-                if wanted
-            ]
+            source, sink = p.dependence.source, p.dependence.sink
+            sides = known.get((source, sink))
+            if sides is None:
+                n = p.conjunct.n
+                split = n - len(self.iterators[sink])
+                ways = ((sources, source, range(head, split)), (sinks, sink, range(split, n)))
+                sides = known[source, sink] = [
+                    [cj.reindex(c, n, (*range(head), *places)) for c in found.get(name, ())]
+                    for wanted, name, places in ways
+                    if wanted
+                ]
             out += [p if c is p.conjunct else replace(p, conjunct=c) for c in among(p.conjunct, sides)]
         return out
 

@@ -9,7 +9,7 @@ left, floors are compared in couples, for floor(a/d) >= floor(b/d) where a >= b;
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from polyvolta.sched.dependence.model import Dependence
@@ -40,62 +40,80 @@ class Pairs:
     conjunct: Conjunct
     floors: tuple[tuple[Atom, Aff], ...] = ()
 
-    def equal(self, params: tuple[str, ...], source: Time, sink: Time) -> Pairs | None:
-        """The pairs with equal times, which may turn out to be none; this object where these are all."""
-        row = _row(self.conjunct, params, source, sink)
+
+@dataclass(slots=True)
+class Timed:
+    """Pairs at the times of their instances in one expression of a schedule."""
+
+    pairs: Pairs
+    params: tuple[str, ...]
+    source: Time
+    sink: Time
+    row: Row | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.row = _row(self.pairs.conjunct, self.params, self.source, self.sink)
+
+    def equal(self) -> Pairs | None:
+        """The pairs with equal times, which may turn out to be none; the same object where these are all."""
+        pairs, row = self.pairs, self.row
+        c = pairs.conjunct
         if row is not None:
             if not any(row[1:]):
-                return None if row[0] else self
+                return None if row[0] else pairs
             zero = normal_eq(row)
             if isinstance(zero, bool):  # never, over the integers
                 return None
-            if not doubtful(self.conjunct, _half((row[0] - 1, *row[1:]))):  # the sink comes later: most often
+            if not doubtful(c, _half((row[0] - 1, *row[1:]))):  # the sink comes later: most often
                 return None
-            both = cj.conjoin(self.conjunct, Conjunct(self.conjunct.n, (), (zero,), ()))
-            return None if both is None else replace(self, conjunct=both)
-        delta = self.distance(params, source, sink)
+            both = cj.conjoin(c, Conjunct(c.n, (), (zero,), ()))
+            return None if both is None else replace(pairs, conjunct=both)
+        delta = self.distance()
         if delta.is_constant:
-            return None if delta.const else self
-        knife = _knife(_names(params, source[0], sink[0]), delta, 0)
-        both = None if knife is None else cj.conjoin(self.conjunct, knife)
-        return None if both is None else replace(self, conjunct=both, floors=(*self.floors, *_isolated(delta)))
+            return None if delta.const else pairs
+        knife = _knife(self.names(), delta, 0)
+        both = None if knife is None else cj.conjoin(c, knife)
+        return None if both is None else replace(pairs, conjunct=both, floors=(*pairs.floors, *_isolated(delta)))
 
-    def distance(self, params: tuple[str, ...], source: Time, sink: Time) -> Aff:
+    def names(self) -> tuple[str, ...]:
+        """What the dimensions of the pairs are called."""
+        return _names(self.params, self.source[0], self.sink[0])
+
+    def distance(self) -> Aff:
         """The distance after what is known of dimensions and floors."""
-        delta = _solved_distance(self.conjunct, params, source, sink)
-        for atom, value in self.floors:
+        delta = _solved_distance(self.pairs.conjunct, self.params, self.source, self.sink)
+        for atom, value in self.pairs.floors:
             v = delta.coefficient(atom)
             if v:
                 delta = delta + (value - Aff(((atom, 1),))) * v
         return delta
 
-    def signed(self, params: tuple[str, ...], source: Time, sink: Time, sign: int) -> Pairs | None:
+    def signed(self, sign: int) -> Pairs | None:
         """The pairs, if there are any, whose sink comes earlier (sign -1) or later (1)."""
-        row = _row(self.conjunct, params, source, sink)
-        if row is not None:
-            return self._positive(row if sign > 0 else negate(row))
-        delta = self.distance(params, source, sink) * sign
+        c = self.pairs.conjunct
+        if self.row is not None:
+            return self._positive(self.row if sign > 0 else negate(self.row))
+        delta = self.distance() * sign
         if delta.is_constant:
-            return self if delta.const > 0 and not is_empty(self.conjunct) else None
-        if _never_positive(self.conjunct, params, source[0], sink[0], delta):
+            return self.pairs if delta.const > 0 and not is_empty(c) else None
+        if _never_positive(c, self.params, self.source[0], self.sink[0], delta):
             return None
-        names = _names(params, source[0], sink[0])
-        knife, other = _knife(names, delta, 1), _knife(names, delta, -2)
-        if knife is None or (other is not None and implied(self.conjunct, other)):
+        knife, other = _knife(self.names(), delta, 1), _knife(self.names(), delta, -2)
+        if knife is None or (other is not None and implied(c, other)):
             return None
-        both = cj.conjoin(self.conjunct, knife)
-        return None if both is None or is_empty(both) else replace(self, conjunct=both)
+        both = cj.conjoin(c, knife)
+        return None if both is None or is_empty(both) else replace(self.pairs, conjunct=both)
 
     def _positive(self, row: Row) -> Pairs | None:
         """The pairs, if there are any, on which a form over (1, dimensions) is positive."""
-        c = self.conjunct
+        c = self.pairs.conjunct
         if not any(row[1:]):
-            return self if row[0] > 0 and not is_empty(c) else None
+            return self.pairs if row[0] > 0 and not is_empty(c) else None
         other = _half(negate(row))
         if not doubtful(c, other) or implied(c, other):
             return None
         both = cj.conjoin(c, _half((row[0] - 1, *row[1:])))
-        return None if both is None or is_empty(both) else replace(self, conjunct=both)
+        return None if both is None or is_empty(both) else replace(self.pairs, conjunct=both)
 
 
 def _half(row: Row) -> Conjunct:
@@ -219,12 +237,18 @@ def _never_positive(c: Conjunct, params: tuple[str, ...], xs: tuple[str, ...], y
 def among(c: Conjunct, sides: Sequence[Sequence[Conjunct]]) -> list[Conjunct]:
     """The pairs that are in some of the pieces of each side, conjuncts over pairs; `c` itself where these are all."""
     single = [knives[0] for knives in sides if len(knives) == 1 and knives[0].known]
-    if len(single) == len(sides) == 2 and implied(c, cj.juxtaposed(*single)):  # as a rule, and quicker at once
+    if len(single) == len(sides) == 2 and implied(c, _both(*single)):  # as a rule, and quicker at once
         return [c]
     left = [c]
     for knives in sides:
         left = [both for some in left for both in _met(some, knives)]
     return left
+
+
+@lru_cache(maxsize=1 << 10)
+def _both(a: Conjunct, b: Conjunct) -> Conjunct:
+    """The rows of both sides: of many dependences these are the same."""
+    return cj.juxtaposed(a, b)
 
 
 def _met(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from polyvolta.sched.components import connected, strongly_connected
 from polyvolta.sched.errors import NoSchedule
@@ -79,7 +78,13 @@ class Builder:
             return SetNode(tuple([self.branch(g, self.node(g, pieces, prior, inside)) for g in apart]))
         if finished:
             return self.ordered(group, pieces, prior)
-        own = cache(lambda g: self.own(g, pieces))
+        known: dict[Group, Own] = {}
+
+        def own(g: Group) -> Own:
+            if g not in known:
+                known[g] = self.own(g, pieces)
+            return known[g]
+
         fusion = Fusion(
             group,
             pieces,
@@ -87,8 +92,8 @@ class Builder:
             lambda g: self.found(g, own(g), prior),
             lambda g: self.parallel(g, own(g), prior),
             self.outer_parallel and self.negative,
-            cache(lambda g: fresh_directions(self.depths(g), self.chosen(prior, g))),
-            cache(self.depths),
+            lambda g: fresh_directions(self.depths(g), self.chosen(prior, g)),
+            self.depths,
             self.explain,
             self.text,
         )

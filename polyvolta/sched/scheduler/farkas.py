@@ -73,7 +73,7 @@ class Cone:
     @property
     def empty(self) -> bool:
         """Whether the polyhedron has no point at all; then every form is nonnegative."""
-        return self.base is None and not any(g[0] for g in self.rays)
+        return self.base is None and not any([g[0] for g in self.rays])
 
     def least(self, form: Sequence[int]) -> Fraction:
         """The least value of a form at the vertices that are not among the rays; 0 if there are none."""
@@ -114,9 +114,10 @@ class Cone:
         """
         if self.relaxed:
             return False
-        if any(not g[0] and dot(form, g) > 0 for g in self.rays):
-            return True
-        return self.integral and (any(dot(form, g) > 0 for g in self.rays) or self.least([-c for c in form]) < 0)
+        for g in self.rays:
+            if (self.integral or not g[0]) and dot(form, g) > 0:
+                return True
+        return self.integral and self.least([-c for c in form]) < 0
 
 
 NOTHING = Cone((), (), None, (), True)
@@ -155,7 +156,7 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Cone:
     if lattice is None:
         return NOTHING
     origin, basis = lattice
-    if heads is None or any(row[k] for row in ineqs for k in heads):
+    if heads is None or any([row[k] for row in ineqs for k in heads]):
         ineqs = substitute_all(ineqs, list(zip(origin, *basis)), len(basis))
     elif heads:
         take = picker([k for k in range(n + 1) if k not in heads])
@@ -163,7 +164,7 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Cone:
     best = strongest(ineqs)
     if best is None:
         return NOTHING
-    start, rows = _shifted(origin, basis, sorted(best.items(), key=_entries))
+    start, rows = _shifted(origin, basis, sorted(best.items(), key=_zeros, reverse=True))
     free = set(range(len(basis)))
     lines: list[Row] = []
     rays: list[Row] = []
@@ -172,13 +173,14 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Cone:
     generators = _generators if whole else _generators.__wrapped__  # where steps may run out they are all counted
     for columns, own in _factors(rows):
         free.difference_update(columns)
-        found = generators(len(columns), own)
-        straight, bent = ([(g[0], *_combined(basis, columns, g, dims)) for g in group] for group in found)
-        lines += straight
-        rays += [g for g in bent if not g[0]]
-        corners.append([g for g in bent if g[0]])
-        if not corners[-1]:
+        straight, bent = generators(len(columns), own)
+        lines += [(g[0], *_combined(basis, columns, g, dims)) for g in straight]
+        corner: list[Row] = []
+        for g in bent:
+            (corner if g[0] else rays).append((g[0], *_combined(basis, columns, g, dims)))
+        if not corner:
             return NOTHING
+        corners.append(corner)
     lines += [(0, *basis[j][:dims]) for j in sorted(free)]
     integral = all(g[0] == 1 for group in corners for g in group)
     if not whole:
@@ -225,12 +227,14 @@ def _shifted(
 def _heads(n: int, eqs: Sequence[Row]) -> dict[int, Row] | None:
     """For each equality the last column that no other one has, and what it is equal to; None where one has none."""
     heads: dict[int, Row] = {}
-    others = [len(eqs) - column.count(0) for column in zip(*eqs)]
+    columns, alone = list(zip(*eqs)), len(eqs) - 1
     for row in eqs:
-        col = next((k for k in range(n, 0, -1) if others[k] == 1 and row[k] in (1, -1)), 0)
-        if not col:
+        for k in range(n, 0, -1):
+            if row[k] in (1, -1) and columns[k].count(0) == alone:
+                heads[k] = row if row[k] < 0 else negate(row)
+                break
+        else:
             return None
-        heads[col] = row if row[col] < 0 else negate(row)
     return heads
 
 
@@ -255,9 +259,9 @@ def _generators(n: int, rows: tuple[Row, ...]) -> double_description.Generators:
     return double_description.of_polyhedron(n, (), rows)
 
 
-def _entries(item: tuple[Row, int]) -> int:
-    """How many coefficients of a row (coefficients, constant) are not 0."""
-    return len(item[0]) - item[0].count(0)
+def _zeros(item: tuple[Row, int]) -> int:
+    """How many coefficients of a row (coefficients, constant) are 0."""
+    return item[0].count(0)
 
 
 def _factors(rows: Iterable[tuple[int, Row]]) -> list[tuple[list[int], tuple[Row, ...]]]:
