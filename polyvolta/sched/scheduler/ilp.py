@@ -249,7 +249,7 @@ class _Node:
         for row in self.rows:
             if len(found) < 2:
                 break
-            values = [row.get(j, 0) for j in found]
+            values = [row[j] if j in row else 0 for j in found]
             if not any(values):
                 continue
             least, least_of = values[0], pivot[found[0]]
@@ -288,7 +288,7 @@ def _add(out: Row, factor: int, row: Row) -> None:
     """Add a multiple of a row to one with its denominator."""
     for j, c in row.items():
         if j:
-            out[j] = out.get(j, 0) + factor * c
+            out[j] = out[j] + factor * c if j in out else factor * c
 
 
 def _reduced(row: Row) -> Row:

@@ -305,10 +305,10 @@ class Problem:
 
     def _program(self) -> None:
         """Columns for the positive and the negative part of each unknown (-1 for none), and the constraints."""
-        find, p = self.unknowns.find, self.params
+        p, tops = self.params, [self.unknowns.find(v) for v in range(self.count)]
         eqs, ineqs = self.unknowns.eqs, self.unknowns.ineqs
         used = {v for _, row in ineqs for v in row} | {v for row in eqs for v in row}
-        used |= {find(v)[0] for v in self.unknowns.iterators} - self.unknowns.zero
+        used |= {tops[v][0] for v in self.unknowns.iterators} - self.unknowns.zero
         order: list[tuple[int, int]] = []
         c_of: dict[int, int] = {}  # how many statements' coefficients an unknown stands for
         d_of: dict[int, int] = {}
@@ -319,7 +319,7 @@ class Problem:
                 ({}, (at + depth + p,)),
             )
             for weights, numbers in parts:
-                for v, sign in map(find, numbers):
+                for v, sign in map(tops.__getitem__, numbers):
                     if v in used:
                         weights[v] = weights.get(v, 0) + 1
                         order.append((v, sign))
@@ -345,7 +345,7 @@ class Problem:
             self.constraints += [(0, terms), (0, _opposite(terms))]
         self.constraints += [(const, self._terms(row)) for const, row in ineqs]
         self.parts: list[tuple[int, int]] = []  # the columns of each unknown, of those that others stand for, too
-        for v, sign in map(find, range(self.count)):
+        for v, sign in tops:
             plus, minus = self.columns.get(v, (-1, -1))
             self.parts.append((plus, minus) if sign > 0 else (minus, plus))
         self.sums: dict[int, Terms] = {}

@@ -63,17 +63,17 @@ class Unknowns:
         return up
 
     def resolved(self, row: Sparse) -> Sparse:
-        gone = self.gone
+        gone, zero = self.gone, self.zero
         if gone.isdisjoint(row):
             return row
         out: Sparse = {}
         for v, c in row.items():
             if v in gone:
                 v, s = self.find(v)
-                if v in self.zero:
+                if v in zero:
                     continue
                 c *= s
-            out[v] = out.get(v, 0) + c
+            out[v] = out[v] + c if v in out else c
         return out if all(out.values()) else {v: c for v, c in out.items() if c}
 
     def _vanish(self, unknowns: Iterable[int]) -> None:
@@ -172,7 +172,7 @@ class Unknowns:
 
     def _settle(self, before: set[int]) -> bool:
         """Look at the rows that are new, or of which unknowns have changed, until nothing changes."""
-        rows, first = self.rows, True
+        rows, sign, first = self.rows, self.sign, True
         while first or before:
             first, news = False, set()
             self.news = news
@@ -180,12 +180,15 @@ class Unknowns:
             strongest: dict[Key, tuple[int, Sparse]] = {}
             for const, row, key in rows:
                 if not key or not (before.isdisjoint(row) and news.isdisjoint(row)):
-                    if not self.gone.isdisjoint(row):
-                        row = self.resolved(row)
-                    if not row and const < 0:
-                        return False
-                    if not row or const >= 0 and self._settled(const, row):
+                    row = self.resolved(row)
+                    if not row:
+                        if const < 0:
+                            return False
                         continue
+                    if const >= 0:
+                        signs = [c * sign[v] for v, c in row.items()]
+                        if min(signs) > 0 or (not const and self._settled(row, signs)):
+                            continue
                     g = gcd(*row.values())
                     if g != 1:
                         const, row = const // g, {v: c // g for v, c in row.items()}
@@ -215,14 +218,8 @@ class Unknowns:
             return {}
         return row
 
-    def _settled(self, const: int, row: Sparse) -> bool:
-        """Whether an inequality, its constant at least 0, holds for all signs of the unknowns, or signs say it."""
-        sign = self.sign
-        signs = [c * sign[v] for v, c in row.items()]
-        if min(signs) > 0:
-            return True
-        if const:
-            return False
+    def _settled(self, row: Sparse, signs: list[int]) -> bool:
+        """Whether the signs of the unknowns say an inequality without constant, from now on if they did not before."""
         if max(signs) < 0:
             self._vanish(row)
             return True
