@@ -138,9 +138,9 @@ def left(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> tuple[Piec
     out = []
     for p, forms in zip(pieces, deltas):
         edge = cone(p.conjunct)
-        moving = [f for f in forms if not edge.vanishes(f)]
-        if any([edge.positive(f) or (not p.valid and edge.positive(negate(f))) for f in moving]):
+        if any(edge.positive(f) or (not p.valid and edge.positive(negate(f))) for f in forms):
             continue
+        moving = [f for f in forms if not edge.vanishes(f)]
         c: Conjunct | None = p.conjunct
         if moving:
             pad = (0,) * len(p.conjunct.divs)

@@ -156,7 +156,7 @@ class Problem:
             self.unknowns = base.unknowns.copy()
         if self.feasible:
             self.feasible = self.unknowns.substitute(*self._conditions(edges, base is not None))
-        if self.feasible and mode == "valid":
+        if self.feasible and mode == "valid" and len(depths) > 1:  # of one statement there are no cycles, as a rule
             self.feasible = self.unknowns.merge_cycles()
 
     # ---- the conditions

@@ -145,11 +145,16 @@ class Unknowns:
         for const, row, _ in self.rows:
             if const > 0:
                 continue
-            signed = [c * sign[v] for v, c in row.items()]
-            most = max(signed)
-            if most > 0 and sum([c >= 0 for c in signed]) == 1:
-                top = next(v for v, c in zip(row, signed) if c > 0)
-                arcs += [(top, v) for v, c in zip(row, signed) if -c >= most]
+            top = -1
+            for v, c in row.items():
+                if c * sign[v] >= 0:
+                    if top >= 0:
+                        break
+                    top = v
+            else:
+                most = row[top] * sign[top] if top >= 0 else 0
+                if most > 0:
+                    arcs += [(top, v) for v, c in row.items() if -c * sign[v] >= most]
         return arcs
 
     def drop_idle(self) -> bool:
