@@ -60,7 +60,8 @@ def unbounded(rows: Sequence[Row]) -> bool:
     while rows:
         loose = []
         for k, column in enumerate(zip(*rows)):
-            if k and any(column) and (min(column) >= 0 or max(column) <= 0):
+            least, most = min(column), max(column)
+            if k and (least or most) and (least >= 0 or most <= 0):
                 loose.append(k)
         if not loose:
             return False

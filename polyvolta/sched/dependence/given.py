@@ -34,7 +34,7 @@ def fitting(dependences: Iterable[Dependence] | Map, iterators: Mapping[str, tup
     if isinstance(dependences, Map):
         dependences = of_relation("validity", dependences)
     given = tuple(dependences) if isinstance(dependences, Iterable) else (dependences,)
-    if isinstance(dependences, Dependence) or not all([isinstance(d, Dependence) for d in given]):
+    if isinstance(dependences, Dependence) or not all(isinstance(d, Dependence) for d in given):
         wrong = dependences
         if isinstance(dependences, (list, tuple)):
             wrong = next(d for d in given if not isinstance(d, Dependence))

@@ -9,7 +9,7 @@ left, floors are compared in couples, for floor(a/d) >= floor(b/d) where a >= b;
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polyvolta.sched.dependence.model import Dependence
@@ -18,7 +18,7 @@ from polyvolta.sets import Aff, var
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.implies import doubtful, implied
-from polyvolta.sets.engine.rows import Row, negate, normal_eq, normal_ineq, replaced
+from polyvolta.sets.engine.rows import Row, negate, normal_eq, normal_ineq, replaced, solved_for
 from polyvolta.sets.values.aff import Atom, Floor, linear
 from polyvolta.sets.values.build import RowBuilder, affs_of, expression
 
@@ -41,18 +41,14 @@ class Pairs:
     floors: tuple[tuple[Atom, Aff], ...] = ()
 
 
-@dataclass(slots=True)
 class Timed:
     """Pairs at the times of their instances in one expression of a schedule."""
 
-    pairs: Pairs
-    params: tuple[str, ...]
-    source: Time
-    sink: Time
-    row: Row | None = field(init=False)
+    __slots__ = ("pairs", "params", "row", "sink", "source")
 
-    def __post_init__(self) -> None:
-        self.row = _row(self.pairs.conjunct, self.params, self.source, self.sink)
+    def __init__(self, pairs: Pairs, params: tuple[str, ...], source: Time, sink: Time) -> None:
+        self.pairs, self.params, self.source, self.sink = pairs, params, source, sink
+        self.row = _row(pairs.conjunct, params, source, sink)
 
     def equal(self) -> Pairs | None:
         """The pairs with equal times, which may turn out to be none; the same object where these are all."""
@@ -91,8 +87,11 @@ class Timed:
     def signed(self, sign: int) -> Pairs | None:
         """The pairs, if there are any, whose sink comes earlier (sign -1) or later (1)."""
         c = self.pairs.conjunct
-        if self.row is not None:
-            return self._positive(self.row if sign > 0 else negate(self.row))
+        row = self.row
+        if row is not None:
+            if not any(row[1:]):
+                return self.pairs if row[0] * sign > 0 and not is_empty(c) else None
+            return self._positive(row if sign > 0 else negate(row))
         delta = self.distance() * sign
         if delta.is_constant:
             return self.pairs if delta.const > 0 and not is_empty(c) else None
@@ -105,10 +104,8 @@ class Timed:
         return None if both is None or is_empty(both) else replace(self.pairs, conjunct=both)
 
     def _positive(self, row: Row) -> Pairs | None:
-        """The pairs, if there are any, on which a form over (1, dimensions) is positive."""
+        """The pairs, if there are any, on which a form over (1, dimensions), no constant, is positive."""
         c = self.pairs.conjunct
-        if not any(row[1:]):
-            return self.pairs if row[0] > 0 and not is_empty(c) else None
         other = _half(negate(row))
         if not doubtful(c, other) or implied(c, other):
             return None
@@ -151,7 +148,7 @@ def _images(c: Conjunct) -> tuple[tuple[int, Row], ...]:
     for eq in reversed(c.eqs):
         col = max([k for k, v in enumerate(eq) if v])
         if col and eq[col] in (1, -1):
-            out.append((col, tuple([-eq[col] * v if k != col else 0 for k, v in enumerate(eq)])))
+            out.append((col, solved_for(eq, col)))
     return tuple(out)
 
 

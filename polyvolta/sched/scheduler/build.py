@@ -33,7 +33,6 @@ from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.engine.rows import Row
 from polyvolta.sets.values.aff import Aff, linear
 
-
 Own = tuple[tuple[Piece, ...], tuple[Edge, ...]]
 """The pieces between the statements of a group, and the edges for its integer programs."""
 
@@ -191,7 +190,7 @@ class Builder:
             return find_band(self.depths(group), len(self.params), edges, prior_, self.outer_parallel, self.negative)
 
         plain = band(edges)
-        if not any([p.conditional for p in pieces]):
+        if not any(p.conditional for p in pieces):
             return plain
         local = band(tuple([replace(e, local=p.condition) for p, e in zip(pieces, edges) if not p.conditional]))
         return max(plain, local, key=lambda f: (f.width, f.parallel))
@@ -199,7 +198,7 @@ class Builder:
     def parallel(self, group: Group, own: Own, prior: Prior) -> int | None:
         """How many outer members of a group's band are parallel; None where it takes the band to tell."""
         pieces, edges = own
-        if not self.outer_parallel or any([p.conditional for p in pieces]):
+        if not self.outer_parallel or any(p.conditional for p in pieces):
             return None
         return most_parallel(self.depths(group), len(self.params), edges, self.chosen(prior, group), self.negative)
 

@@ -55,7 +55,7 @@ class Constraints:
     conditional_validity_condition: Map | None = None
 
     def __bool__(self) -> bool:
-        return any([getattr(self, name) is not None for name in KINDS])
+        return any(getattr(self, name) is not None for name in KINDS)
 
     def dependences(self, statements: Collection[str] = ()) -> list[Dependence]:
         """One dependence for each kind and pair of statements, without the pairs of an instance with itself.

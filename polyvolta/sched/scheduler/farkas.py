@@ -73,7 +73,12 @@ class Cone:
     @property
     def empty(self) -> bool:
         """Whether the polyhedron has no point at all; then every form is nonnegative."""
-        return self.base is None and not any([g[0] for g in self.rays])
+        if self.base is not None:
+            return False
+        for g in self.rays:
+            if g[0]:
+                return False
+        return True
 
     def least(self, form: Sequence[int]) -> Fraction:
         """The least value of a form at the vertices that are not among the rays; 0 if there are none."""
@@ -87,7 +92,10 @@ class Cone:
         for g in self.rays:
             if dot(form, g) < 0:
                 return False
-        return not any(dot(form, g) for g in self.lines) and self.least(form) >= 0
+        for g in self.lines:
+            if dot(form, g):
+                return False
+        return self.base is None or self.least(form) >= 0
 
     def positive(self, form: Sequence[int]) -> bool:
         """Whether the form is at least 1 at every rational point; O(generators)."""
@@ -105,7 +113,10 @@ class Cone:
 
     def bounded(self, form: Sequence[int]) -> bool:
         """Whether the form is at most some constant, whatever the parameters; O(generators)."""
-        return all(g[0] or dot(form, g) <= 0 for g in self.rays) and not any(dot(form, g) for g in self.lines)
+        for g in self.rays:
+            if not g[0] and dot(form, g) > 0:
+                return False
+        return not any(dot(form, g) for g in self.lines)
 
     def attains(self, form: Sequence[int]) -> bool:
         """Whether a nonnegative form is surely positive at an integer point of a polyhedron that has one.
@@ -156,7 +167,7 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Cone:
     if lattice is None:
         return NOTHING
     origin, basis = lattice
-    if heads is None or any([row[k] for row in ineqs for k in heads]):
+    if heads is None or [row for row in ineqs for k in heads if row[k]]:
         ineqs = substitute_all(ineqs, list(zip(origin, *basis)), len(basis))
     elif heads:
         take = picker([k for k in range(n + 1) if k not in heads])
@@ -168,21 +179,24 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Cone:
     free = set(range(len(basis)))
     lines: list[Row] = []
     rays: list[Row] = []
+    integral = True
     corners: list[list[Row]] = []  # of each factor: its vertices, the denominator in front
     whole = n == dims  # then generators stay different, and in lowest terms, over all columns
     generators = _generators if whole else _generators.__wrapped__  # where steps may run out they are all counted
+    directions = [(0, *vector[:dims]) for vector in basis]
     for columns, own in _factors(rows):
         free.difference_update(columns)
         straight, bent = generators(len(columns), own)
-        lines += [(g[0], *_combined(basis, columns, g, dims)) for g in straight]
+        lines += [_combined(directions, columns, g) for g in straight]
         corner: list[Row] = []
         for g in bent:
-            (corner if g[0] else rays).append((g[0], *_combined(basis, columns, g, dims)))
+            (corner if g[0] else rays).append(_combined(directions, columns, g))
+            if g[0] > 1:
+                integral = False
         if not corner:
             return NOTHING
         corners.append(corner)
-    lines += [(0, *basis[j][:dims]) for j in sorted(free)]
-    integral = all(g[0] == 1 for group in corners for g in group)
+    lines += [directions[j] for j in sorted(free)]
     if not whole:
         corners = [_different(group) for group in corners]
     base, moves = None, ()
@@ -284,14 +298,16 @@ def _factors(rows: Iterable[tuple[int, Row]]) -> list[tuple[list[int], tuple[Row
     return out
 
 
-def _combined(basis: Sequence[Row], columns: Sequence[int], g: Row, n: int) -> Sequence[int]:
-    """The first n entries of a combination of some vectors of a basis, with the entries of g behind its first."""
-    out: Sequence[int] = ()
+def _combined(directions: Sequence[Row], columns: Sequence[int], g: Row) -> Row:
+    """A combination of some directions, with the entries of g behind its first, which stays in front."""
+    out: Row = ()
     for v, j in zip(g[1:], columns):
         if v:
-            vector = basis[j][:n] if v == 1 else [v * b for b in basis[j][:n]]
-            out = list(map(add, out, vector)) if out else vector
-    return out or (0,) * n
+            vector = directions[j] if v == 1 else tuple([v * b for b in directions[j]])
+            out = tuple(map(add, out, vector)) if out else vector
+    if out and not g[0]:
+        return out
+    return (g[0], *(out[1:] or [0] * (len(directions[0]) - 1)))
 
 
 def _sum(points: Sequence[Row]) -> Row:

@@ -84,26 +84,21 @@ def distance(source: int, sink: int, forms: Forms, depths: Sequence[int]) -> Row
 
 def _distance(g: Row, source: int, ds: int, sink: int, dt: int, params: int) -> Sparse:
     """The distance at a generator as a combination of the unknowns; `Problem._columns` has the numbers."""
-    out: Sparse = {}
-    for j in range(dt):
-        v = g[1 + params + ds + j]
-        if v:
-            out[sink + j] = v
-    for j in range(ds):
-        v = g[1 + params + j]
-        if v:
-            c = out.get(source + j, 0) - v
-            if c:
-                out[source + j] = c
+    middle = 1 + params + ds
+    out = {v: c for v, c in enumerate(g[middle:], sink) if c}
+    for v, c in enumerate(g[1 + params : middle], source):
+        if c:
+            if v not in out:
+                out[v] = -c
+            elif out[v] != c:
+                out[v] -= c
             else:
-                del out[source + j]
+                del out[v]
     if source != sink:
         a, b = source + ds, sink + dt
-        for k in range(params):
-            if g[1 + k]:
-                out[b + k], out[a + k] = g[1 + k], -g[1 + k]
-        if g[0]:
-            out[b + params], out[a + params] = g[0], -g[0]
+        for k, c in enumerate((*g[1 : 1 + params], g[0])):
+            if c:
+                out[b + k], out[a + k] = c, -c
     return out
 
 

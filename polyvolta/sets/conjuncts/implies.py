@@ -16,7 +16,7 @@ from math import gcd, inf
 
 from ..budgets import spend
 from ..engine import integer
-from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced, strongest
+from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced, solved_for, strongest
 from .alike import alike
 from .conjunct import Conjunct, conjoin, juxtaposed, made, shared_divs
 from .inequalities import Stated
@@ -176,12 +176,13 @@ class Facts:
                 ineqs += defining_rows(div, base + k, width)
         for eq in both.eqs[: len(a.eqs)]:
             eq = self.solved(eq)
-            at = next((c for c in range(width - 1, 0, -1) if eq[c] in (1, -1)), 0)
+            at = width - 1
+            while at and eq[at] not in (1, -1):
+                at -= 1
             if not at:
                 ineqs += [eq, negate(eq)]
                 continue
-            image = tuple([0 if c == at else -eq[at] * v for c, v in enumerate(eq)])
-            self.define(at, image)
+            self.define(at, solved_for(eq, at))
         if self.images and len(both.divs) > len(a.divs):
             for at, image in alike(both.n, both.divs, self.solved):
                 self.floors.append((*image[:at], -1, *image[at + 1 :]))

@@ -215,6 +215,17 @@ def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
     return tuple(out)
 
 
+def solved_for(eq: Row, k: int) -> Row:
+    """What an equality says entry k, whose coefficient is 1 or -1, to be equal to.
+
+    >>> solved_for((5, 2, -1), 2), solved_for((5, 1, 2), 1)
+    ((5, 2, 0), (-5, 0, -2))
+    """
+    out = list(eq) if eq[k] < 0 else list(map(neg, eq))
+    out[k] = 0
+    return tuple(out)
+
+
 def falls(row: Row, rows: Sequence[Row]) -> bool:
     """Whether some variable takes `row` below any bound from every point at which `rows` hold, which keep holding.
 

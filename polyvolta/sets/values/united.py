@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from ..budgets import metered_class
+from ..budgets import metered, metered_class, meters_itself
 from ..errors import SpaceMismatch, UnknownName, kind_of
 from .named import Named, OverParams, listed, update_persistent_hash
 from .space import POINT, Space, apart, refuse_params, renamings
@@ -159,6 +159,7 @@ class United(Generic[P], metaclass=Named):
         """
         return self.space.dims
 
+    @meters_itself
     def align_params(self, params: Iterable[str] | OverParams) -> Self:
         """The same points over a longer list of parameters; those it lacks are unconstrained.
 
@@ -176,8 +177,10 @@ class United(Generic[P], metaclass=Named):
         ------
         UnknownName : something that is no list of names and has no parameters.
         """
-        if type(params) is tuple and params == self.param_names:
-            return self
+        return self if type(params) is tuple and params == self.param_names else self._align_params(params)
+
+    @metered
+    def _align_params(self, params: Iterable[str] | OverParams) -> Self:
         wanted = tuple(dict.fromkeys([*listed(params, self), *self.param_names]))
         if wanted == self.param_names:
             return self
