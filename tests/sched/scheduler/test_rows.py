@@ -103,3 +103,20 @@ def test_how_many_members_are_parallel_is_known_before_the_band_is(edges, negati
     given_ = (2, 2), 1, tuple(edges), ((), ())
     most = most_parallel(*given_, negative=negative)
     assert most in (None, find_band(*given_, True, negative).parallel)
+
+
+def test_a_loop_that_none_can_share_is_seen_without_an_integer_program():
+    """What S[i, k] makes T[i] uses, and where K <= 0 what I[i] made: so T is no later than I in K, and S between them,
+    and no row with k is valid for all three."""
+    texts = {
+        (0, 1): "[N, K] -> { I[i] -> S[i, k] : k = 0 and 0 <= i < N and 0 < K }",
+        (1, 1): "[N, K] -> { S[i, k] -> S[i, k + 1] : 0 <= i < N and 0 <= k < K - 1 }",
+        (1, 2): "[N, K] -> { S[i, k] -> T[i] : 0 <= i < N and k = K - 1 and 0 <= k }",
+        (0, 2): "[N, K] -> { I[i] -> T[i] : 0 <= i < N and K <= 0 }",
+    }
+    cones = {arc: cone(Map(text).parts[0][1][0]) for arc, text in texts.items()}
+    some = [Edge(*arc, found, True) for arc, found in cones.items()]
+    depths, k = (1, 2, 1), ((), ((0, 1),), ())
+    assert not Problem(depths, 2, some, "valid").may_have(k)
+    assert Problem(depths, 2, some[:3], "valid").solve(k) is not None  # where K is positive there is one
+    assert Problem(depths, 2, some, "near").solve(k) is None  # which the integer program says

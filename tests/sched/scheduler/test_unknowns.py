@@ -57,6 +57,10 @@ def test_solutions_stay(negative):
                 assert not expected
                 break
             assert points(unknowns, whole) == expected
+            if not (left := unknowns.merge_cycles()):
+                assert not expected
+                break
+            assert points(unknowns, whole) == expected
             for row in (*unknowns.eqs, *[row for _, row in unknowns.ineqs]):  # of what stands for something alone
                 assert row and all(unknowns.find(v) == (v, 1) and v not in unknowns.zero and row[v] for v in row)
 
@@ -91,6 +95,20 @@ def test_a_chain_of_equal_unknowns(eqs):
     top, sign = tops[0]
     assert [s * sign for _, s in tops.values()] == [1, -1, -1, 1] and unknowns.sign[top] == sign
     assert unknowns.ineqs == [(-1, {top: sign})] and unknowns.eqs == []  # 4 x0 >= 4
+
+
+def test_unknowns_that_are_at_least_the_next_are_equal():
+    """x0 >= x1 + x2, x1 >= x3 and x3 >= x0: all but x2 are equal, and that is 0."""
+    unknowns = Unknowns(COUNT, (), False)
+    assert unknowns.substitute([], [(0, {0: 1, 1: -1, 2: -1}), (0, {1: 2, 3: -2, 4: -1}), (0, {3: 1, 0: -1})])
+    assert not unknowns.zero and unknowns.merge_cycles()
+    assert {unknowns.find(v) for v in (0, 1, 3)} == {(0, 1)} and unknowns.zero == {2, 4} and not unknowns.rows
+    unknowns = Unknowns(3, (0,), True)  # the sign of x0 is open, so x1 may be more than x2
+    assert unknowns.substitute([], [(0, {1: 1, 0: -1, 2: -1}), (0, {2: 1, 1: -1})])
+    assert unknowns.merge_cycles() and unknowns.find(2) == (2, 1)
+    unknowns = Unknowns(3, (0, 1), True)  # x0 <= 0 <= x1: -x0 >= x1 >= -x0
+    assert unknowns.substitute([], [(0, {0: -1}), (0, {1: 1}), (0, {0: -1, 1: -1}), (0, {0: 1, 1: 1})])
+    assert unknowns.merge_cycles() and unknowns.find(1) == (0, -1)
 
 
 def test_what_cannot_be():
