@@ -267,6 +267,10 @@ class Problem:
         """
         if not self.ready and not self.may_have(fresh):
             return None
+        if self.feasible and not (self.unknowns.eqs or self.unknowns.rows):
+            forms = self._alike(fresh)
+            if forms:
+                return forms, (0,) * (self.count - self.z)
         with self.lock:  # a problem that is remembered may be asked by several threads
             if not self.ready:
                 self.feasible = self.unknowns.drop_idle()
@@ -297,6 +301,28 @@ class Problem:
 
         point = lexmin(self.size, constraints, branch, self.sums)
         return None if point is None else self._forms(point)
+
+    def _alike(self, fresh: Sequence[Sequence[Row]]) -> Forms | None:
+        """Where a row has but to be new: one iterator of each statement that needs one, if that is plainly the best.
+
+        The sum of all |c| is at least the number of these statements. Where the outermost new iterator of the first of
+        them has a coefficient that equals one new one of each of the others, and no more, the sum is that number; any
+        other such row has a coefficient of the first statement that comes before in what is to be least. Else None.
+        """
+        tops = [[self.unknowns.find(v) for v in range(at, at + depth)] for at, depth in zip(self.first, self.depths)]
+        places = [[j for j, column in enumerate(zip(*basis)) if any(column)] for basis in fresh]
+        first = [top for own, new in zip(tops, places) for top in map(own.__getitem__, new)]
+        top, sign = next(((v, sign) for v, sign in first if v not in self.unknowns.zero), (-1, 1))
+        value, forms = self.unknowns.sign[top] or sign, []
+        for own, new in zip(tops, places):
+            at = [j for j, (v, _) in enumerate(own) if v == top]
+            if at != [j for j in new if j in at] or len(at) != bool(new):
+                return None
+            form = [0] * (1 + self.params + len(own))
+            for j in at:
+                form[1 + self.params + j] = value * own[j][1]
+            forms.append(tuple(form))
+        return tuple(forms)
 
     def _program(self) -> None:
         """Columns for the positive and the negative part of each unknown (-1 for none), and the constraints."""
