@@ -57,14 +57,11 @@ def unbounded(rows: Sequence[Row]) -> bool:
     >>> unbounded([(0, 0, 1), (-1, 1, -1)]), unbounded([(0, 1, 0), (7, -1, 0)])
     (True, False)
     """
-    while rows:
-        loose = []
-        for k, column in enumerate(zip(*rows)):
-            least, most = min(column), max(column)
-            if k and (least or most) and (least >= 0 or most <= 0):
-                loose.append(k)
-        if not loose:
-            return False
-        for k in loose:
-            rows = [row for row in rows if not row[k]]
-    return True
+    count = 0
+    while rows and len(rows) != count:
+        count = len(rows)
+        for k in range(1, len(rows[0])):
+            column = [row[k] for row in rows if row[k]]
+            if column and (min(column) > 0 or max(column) < 0):
+                rows = [row for row in rows if not row[k]]
+    return not rows

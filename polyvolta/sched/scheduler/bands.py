@@ -61,12 +61,18 @@ def complement(rows: tuple[Row, ...], depth: int) -> tuple[Row, ...]:
     >>> complement(((1, 0, 0),), 3), complement(((1, 1),), 2)
     (((0, 1, 0), (0, 0, 1)), ((1, -1),))
     """
-    if all(depth - row.count(0) == 1 for row in rows):
-        taken = {k for row in rows for k, v in enumerate(row) if v}
-        return tuple([tuple([int(j == k) for j in range(depth)]) for k in range(depth) if k not in taken])
+    taken = {k for row in rows for k, v in enumerate(row) if v}
+    if not [row for row in rows if depth - row.count(0) != 1]:
+        return tuple([unit for k, unit in enumerate(_units(depth)) if k not in taken])
     lattice = solve_equalities(depth, [(0, *r) for r in rows])
     assert lattice is not None, "homogeneous equations have the solution 0"
     return tuple([h if next(v for v in h if v) > 0 else tuple([-v for v in h]) for h in lattice[1]])
+
+
+@lru_cache(maxsize=64)
+def _units(depth: int) -> tuple[Row, ...]:
+    """The unit vectors."""
+    return tuple([tuple([int(j == k) for j in range(depth)]) for k in range(depth)])
 
 
 def find_band(

@@ -33,7 +33,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import compress, count, product
 from math import gcd, lcm, prod
 from operator import add
 
@@ -89,7 +89,7 @@ class Cone:
 
     def nonnegative(self, form: Sequence[int]) -> bool:
         """Whether the form is nonnegative at every rational point; O(generators)."""
-        for g in self.rays:
+        for g in reversed(self.rays):  # at a vertex most often, if not
             if dot(form, g) < 0:
                 return False
         for g in self.lines:
@@ -222,13 +222,12 @@ def _shifted(
     found = []
     for key, const in rows:
         mask, new = 0, -1
-        for j, v in enumerate(key):
-            if v:
-                mask |= 1 << j
-                if j not in shift:
-                    shift[j], new = 0, j
-                elif shift[j]:
-                    const += v * shift[j]
+        for j in compress(count(), key):
+            mask |= 1 << j
+            if j not in shift:
+                shift[j], new = 0, j
+            elif shift[j]:
+                const += key[j] * shift[j]
         if const and new >= 0 and key[new] in (1, -1):
             shift[new], const = -const * key[new], 0
         found.append((mask, (const, *key)))
