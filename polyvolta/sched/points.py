@@ -35,7 +35,7 @@ def is_empty(c: Conjunct) -> bool:
 def _aside(row: Row, c: Conjunct) -> bool:
     """Whether an equality says its last column, of which no other row speaks, in terms of others."""
     k = max([k for k, v in enumerate(row) if v], default=0)
-    return k > 0 and row[k] in (1, -1) and sum(r[k] != 0 for r in (*c.eqs, *c.ineqs)) == 1
+    return k > 0 and row[k] in (1, -1) and len([r for r in (*c.eqs, *c.ineqs) if r[k]]) == 1
 
 
 @lru_cache(maxsize=1 << 12)

@@ -41,7 +41,7 @@ from polyvolta.sets.budgets import budget, metered
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine import cone as double_description
 from polyvolta.sets.engine.integer import solve_equalities
-from polyvolta.sets.engine.rows import Row, dot, negate, picker, strongest, substitute_all
+from polyvolta.sets.engine.rows import Row, dot, dots, negate, picker, strongest, substitute_all
 from polyvolta.sets.errors import BudgetExceeded
 
 MANY = 16  # vertices that are rather not written out
@@ -89,12 +89,8 @@ class Cone:
 
     def nonnegative(self, form: Sequence[int]) -> bool:
         """Whether the form is nonnegative at every rational point; O(generators)."""
-        for g in reversed(self.rays):  # at a vertex most often, if not
-            if dot(form, g) < 0:
-                return False
-        for g in self.lines:
-            if dot(form, g):
-                return False
+        if min(dots(form, self.rays), default=0) < 0 or any(dots(form, self.lines)):
+            return False
         return self.base is None or self.least(form) >= 0
 
     def positive(self, form: Sequence[int]) -> bool:
@@ -103,20 +99,18 @@ class Cone:
 
     def vanishes(self, form: Sequence[int]) -> bool:
         """Whether the form is 0 at every rational point; O(generators)."""
-        for generators in (self.lines, self.rays):
-            for g in generators:
-                if dot(form, g):
-                    return False
+        if any(dots(form, self.rays)) or any(dots(form, self.lines)):
+            return False
         if self.base is None:
             return True
         return not dot(form, self.base) and not any(dot(form[1:], m[1:]) for moves in self.moves for m in moves)
 
     def bounded(self, form: Sequence[int]) -> bool:
         """Whether the form is at most some constant, whatever the parameters; O(generators)."""
-        for g in self.rays:
-            if not g[0] and dot(form, g) > 0:
+        for g, v in zip(self.rays, dots(form, self.rays)):
+            if v > 0 and not g[0]:
                 return False
-        return not any(dot(form, g) for g in self.lines)
+        return not any(dots(form, self.lines))
 
     def attains(self, form: Sequence[int]) -> bool:
         """Whether a nonnegative form is surely positive at an integer point of a polyhedron that has one.
@@ -125,8 +119,8 @@ class Cone:
         """
         if self.relaxed:
             return False
-        for g in self.rays:
-            if (self.integral or not g[0]) and dot(form, g) > 0:
+        for g, v in zip(self.rays, dots(form, self.rays)):
+            if v > 0 and (self.integral or not g[0]):
                 return True
         return self.integral and self.least([-c for c in form]) < 0
 

@@ -167,9 +167,6 @@ class Facts:
         self.images: list[tuple[int, Row]] = []
         self.floors: list[Row] = []  # equalities of floors that are one
         own = both.ineqs[: len(a.ineqs)]
-        if not (a.eqs or both.divs) and own and any(own[0][1:]):  # normal already, and not the one of nothing
-            self.empty, self.best = False, {row[1:]: row[0] for row in own}
-            return
         ineqs = list(own)
         for k, div in enumerate(both.divs):
             if div is not None:
@@ -183,6 +180,10 @@ class Facts:
                 ineqs += [eq, negate(eq)]
                 continue
             self.define(at, solved_for(eq, at))
+        if not both.divs and own and len(ineqs) == len(own) and any(own[0][1:]):  # not the one of nothing
+            if not [row for at, _ in self.images for row in own if row[at]]:  # normal already
+                self.empty, self.best = False, {row[1:]: row[0] for row in own}
+                return
         if self.images and len(both.divs) > len(a.divs):
             for at, image in alike(both.n, both.divs, self.solved):
                 self.floors.append((*image[:at], -1, *image[at + 1 :]))
@@ -204,7 +205,12 @@ class Facts:
 
     def plainly_imply(self, row: Row) -> bool:
         """Whether `row >= 0` at every integer point can be seen without a search."""
-        tight = normal_ineq(self.solved(row) if self.images else row)
+        if self.images:
+            row = self.solved(row)
+        known = self.best.get(row[1:])
+        if known is not None and known <= row[0]:
+            return True
+        tight = normal_ineq(row)
         if type(tight) is bool or self.empty:
             return self.empty or tight is True
         row = tight

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 
 from ..budgets import spend
-from .rows import Row, dot, negate
+from .rows import Row, dots, negate
 
 Generators = tuple[list[Row], list[Row]]
 
@@ -33,7 +33,7 @@ def generators(n: int, rows: Iterable[Row]) -> Generators:
     rays: list[tuple[Row, int]] = []  # with the set of rows that vanish on it, as bits
     for k, row in enumerate(rows):
         bit = 1 << k
-        along = [dot(row, line) for line in lines]
+        along = dots(row, lines)
         if any(along):
             at = next(at for at, v in enumerate(along) if v)
             p = along[at]
@@ -41,10 +41,12 @@ def generators(n: int, rows: Iterable[Row]) -> Generators:
             del along[at]
             p = abs(p)
             lines = [_onto(v, line, p, pivot) if v else line for v, line in zip(along, lines)]
-            moved = [(_onto(v, ray, p, pivot) if v else ray, z | bit) for ray, z in rays for v in (dot(row, ray),)]
+            across = dots(row, [ray for ray, _ in rays])
+            moved = [(_onto(v, ray, p, pivot) if v else ray, z | bit) for v, (ray, z) in zip(across, rays)]
             rays = [*moved, (pivot, bit - 1)]
             continue
-        values = [(dot(row, ray), ray, zeros) for ray, zeros in rays]
+        across = dots(row, [ray for ray, _ in rays])
+        values = [(v, ray, zeros) for v, (ray, zeros) in zip(across, rays)]
         above = [v for v in values if v[0] > 0]
         below = [v for v in values if v[0] < 0]
         if not below:

@@ -124,6 +124,24 @@ def dot(a: Iterable[int], b: Iterable[int]) -> int:
     return sum(map(mul, a, b))
 
 
+def dots(row: Sequence[int], vectors: Iterable[Sequence[int]]) -> list[int]:
+    """The products `dot(row, v)` of a row that has few entries with many vectors.
+
+    >>> dots((2, 0, -1), [(1, 5, 1), (0, 5, 4)])
+    [1, -4]
+    """
+    places = list(compress(range(len(row)), row))
+    if len(places) == 2:
+        j, k = places
+        a, b = row[j], row[k]
+        return [a * v[j] + b * v[k] for v in vectors]
+    if len(places) == 1:
+        (k,) = places
+        a = row[k]
+        return [a * v[k] for v in vectors]
+    return [sum(map(mul, row, v)) for v in vectors]
+
+
 def evaluate(row: Sequence[int], point: Sequence[int]) -> int:
     """The value of the row at an integer point.
 
