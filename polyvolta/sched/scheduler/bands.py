@@ -25,7 +25,7 @@ from itertools import chain
 
 from polyvolta.sched.scheduler.problem import Edge, Forms, Mode, Problem
 from polyvolta.sets.engine.integer import solve_equalities
-from polyvolta.sets.engine.rows import Row, dot, negate
+from polyvolta.sets.engine.rows import Row, dot, negate, units
 
 Prior = tuple[tuple[Row, ...], ...]
 """For each statement the iterator coefficients of its rows so far."""
@@ -63,16 +63,10 @@ def complement(rows: tuple[Row, ...], depth: int) -> tuple[Row, ...]:
     """
     taken = {k for row in rows for k, v in enumerate(row) if v}
     if not [row for row in rows if depth - row.count(0) != 1]:
-        return tuple([unit for k, unit in enumerate(_units(depth)) if k not in taken])
+        return tuple([unit for k, unit in enumerate(units(depth)) if k not in taken])
     lattice = solve_equalities(depth, [(0, *r) for r in rows])
     assert lattice is not None, "homogeneous equations have the solution 0"
     return tuple([h if next(v for v in h if v) > 0 else tuple([-v for v in h]) for h in lattice[1]])
-
-
-@lru_cache(maxsize=64)
-def _units(depth: int) -> tuple[Row, ...]:
-    """The unit vectors."""
-    return tuple([tuple([int(j == k) for j in range(depth)]) for k in range(depth)])
 
 
 def find_band(

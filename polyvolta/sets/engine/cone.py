@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 
 from ..budgets import spend
-from .rows import Row, dots, negate
+from .rows import Row, dots, negate, units
 
 Generators = tuple[list[Row], list[Row]]
 
@@ -29,14 +29,14 @@ def generators(n: int, rows: Iterable[Row]) -> Generators:
     >>> generators(2, [(1, 0), (1, 1)])
     ([], [(1, -1), (0, 1)])
     """
-    lines: list[Row] = [tuple([int(i == j) for i in range(n)]) for j in range(n)]
+    lines: list[Row] = list(units(n))
     rays: list[tuple[Row, int]] = []  # with the set of rows that vanish on it, as bits
     for k, row in enumerate(rows):
         bit = 1 << k
         along = dots(row, lines)
         if any(along):
-            at = next(at for at, v in enumerate(along) if v)
-            p = along[at]
+            p = next(filter(None, along))
+            at = along.index(p)
             pivot = lines.pop(at) if p > 0 else negate(lines.pop(at))
             del along[at]
             p = abs(p)

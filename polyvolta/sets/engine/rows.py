@@ -14,6 +14,7 @@ The negation of an integer inequality is again one: not `r >= 0` is `-r - 1 >= 0
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import compress
 from math import gcd
 from operator import add, itemgetter, mul, neg, sub
@@ -122,6 +123,16 @@ def complement(row: Sequence[int]) -> Row:
 def dot(a: Iterable[int], b: Iterable[int]) -> int:
     """The sum of products of two equally long vectors."""
     return sum(map(mul, a, b))
+
+
+@lru_cache(maxsize=64)
+def units(n: int) -> tuple[Row, ...]:
+    """The unit vectors.
+
+    >>> units(2)
+    ((1, 0), (0, 1))
+    """
+    return tuple([(0,) * k + (1,) + (0,) * (n - 1 - k) for k in range(n)])
 
 
 def dots(row: Sequence[int], vectors: Iterable[Sequence[int]]) -> list[int]:
