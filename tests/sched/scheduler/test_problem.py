@@ -13,6 +13,7 @@ import pytest
 from polyvolta.sched.scheduler import farkas
 from polyvolta.sched.scheduler.problem import Edge, Problem
 from polyvolta.sets import Map
+from polyvolta.sets.engine.rows import units
 
 SIZES = (1, 2, 3, 4, 7, 30)  # the last one tells what grows from what is large
 FAR = 15
@@ -107,3 +108,26 @@ def test_no_small_row_costs_less(mode, many, monkeypatch):
         if mode == "carry":
             assert sum(solved[1]) == mine[0]
     assert found > 4
+
+
+def test_one_iterator_of_each_is_what_the_integer_program_says(monkeypatch):
+    """Where nothing is asked but that rows are new, for statements some of whose iterators run together."""
+    random, found = Random("alike"), 0
+    for _ in range(60):
+        depths = tuple(random.choice((1, 2, 3)) for _ in range(random.choice((2, 3))))
+        edges = []
+        for sink in range(1, len(depths)):
+            source = random.randrange(sink)
+            a, b = (", ".join(f"{x}{k}" for k in range(depths[s])) for x, s in (("i", source), ("j", sink)))
+            pairs = zip(random.sample(range(depths[source]), depths[source]), range(depths[sink]))
+            same = " and ".join(f"j{y} = {random.choice(('', '-'))}i{x}" for x, y in pairs)
+            m = Map(f"{{ S[{a}] -> T[{b}] : {same} }}")
+            edges.append(Edge(source, sink, farkas.cone(m.parts[0][1][0]), True))
+        fresh = [units(depth)[random.randrange(depth + 1) :] for depth in depths]
+        negative = random.random() < 0.7
+        quick = Problem(depths, 0, edges, "coincident", negative).solve(fresh)
+        with monkeypatch.context() as patch:
+            patch.setattr(Problem, "_alike", lambda *_: None)
+            assert Problem(depths, 0, edges, "coincident", negative).solve(fresh) == quick
+        found += quick is not None and Problem(depths, 0, edges, "coincident", negative)._alike(fresh) is not None
+    assert found > 10
