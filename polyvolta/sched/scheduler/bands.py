@@ -162,7 +162,7 @@ class _Ways:
         self.failed: dict[Mode, list[frozenset[int]]] = {}
         self.modes: tuple[Mode, ...] = ("constant", "near", "valid") if any(e.near for e in edges) else ("valid",)
         self.upon = {"near", "valid"}  # before these it is asked what can be valid at all
-        if len(depths) > 1:  # of one statement constant distances mostly suffice
+        if len(depths) > 2:  # of one or two statements constant distances mostly suffice
             self.upon.add("constant")
         if outer_parallel:
             self.modes = ("coincident", *self.modes)
