@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress
 from operator import neg, sub
 from threading import Lock
 from typing import Literal
@@ -82,23 +83,33 @@ def distance(source: int, sink: int, forms: Forms, depths: Sequence[int]) -> Row
     return (*map(sub, b[:n], a[:m]), *map(neg, a[m:]), *b[n:])
 
 
-def _distance(g: Row, source: int, ds: int, sink: int, dt: int, params: int) -> Sparse:
-    """The distance at a generator as a combination of the unknowns; `Problem._columns` has the numbers."""
-    middle = 1 + params + ds
-    out = {v: c for v, c in enumerate(g[middle:], sink) if c}
-    for v, c in enumerate(g[1 + params : middle], source):
-        if c:
-            if v not in out:
-                out[v] = -c
-            elif out[v] != c:
-                out[v] -= c
+Places = list[tuple[int, int]]
+"""For each entry of a generator the unknowns it is added to and subtracted from in the distance, -1 for none."""
+
+
+def _places(source: int, ds: int, sink: int, dt: int, params: int) -> Places:
+    """The places of an edge's generators; `Problem._columns` has the numbers."""
+    sides = [(-1, source + j) for j in range(ds)] + [(sink + j, -1) for j in range(dt)]
+    if source == sink:
+        return [(-1, -1)] * (1 + params) + sides
+    a, b = source + ds, sink + dt
+    return [(b + params, a + params), *[(b + k, a + k) for k in range(params)], *sides]
+
+
+def _distance(g: Row, places: Places) -> Sparse:
+    """The distance at a generator as a combination of the unknowns."""
+    out: Sparse = {}
+    for k in compress(range(len(g)), g):
+        plus, minus = places[k]
+        if minus >= 0:
+            out[minus] = -g[k]
+        if plus >= 0:
+            if plus not in out:
+                out[plus] = g[k]
+            elif out[plus] != -g[k]:
+                out[plus] += g[k]
             else:
-                del out[v]
-    if source != sink:
-        a, b = source + ds, sink + dt
-        for k, c in enumerate((*g[1 : 1 + params], g[0])):
-            if c:
-                out[b + k], out[a + k] = c, -c
+                del out[plus]
     return out
 
 
@@ -107,8 +118,8 @@ def _distances(
     cone: Cone, source: int, ds: int, sink: int, dt: int, params: int
 ) -> tuple[tuple[Sparse, ...], tuple[tuple[Row, Sparse], ...]]:
     """The distances at a cone's lines, and its rays with theirs: the problems of one band differ in what these mean."""
-    columns = source, ds, sink, dt, params
-    return tuple([_distance(g, *columns) for g in cone.lines]), tuple([(g, _distance(g, *columns)) for g in cone.rays])
+    places = _places(source, ds, sink, dt, params)
+    return tuple([_distance(g, places) for g in cone.lines]), tuple([(g, _distance(g, places)) for g in cone.rays])
 
 
 Mode = Literal["valid", "coincident", "near", "constant", "carry"]
@@ -199,7 +210,9 @@ class Problem:
         any move loses, and the value at the base at least the sum of these."""
         base, moves = e.cone.base, e.cone.moves
         assert base is not None
-        at_base, along = self._delta(e, base), [[self._delta(e, (0, *m[1:])) for m in group] for group in moves]
+        places = _places(*self._columns(e))
+        at_base = _distance(base, places)
+        along = [[_distance((0, *m[1:]), places) for m in group] for group in moves]
         if e.local or (self.mode == "coincident" and e.coincident):
             eqs += [at_base, *[row for group in along for row in group]]
             return
@@ -227,10 +240,6 @@ class Problem:
     def _columns(self, e: Edge) -> tuple[int, int, int, int, int]:
         """The first unknowns of an edge's source and sink, how many iterators each has, and the parameters."""
         return self.first[e.source], self.depths[e.source], self.first[e.sink], self.depths[e.sink], self.params
-
-    def _delta(self, e: Edge, g: Row) -> Sparse:
-        """The distance at a generator as a combination of the unknowns."""
-        return _distance(g, *self._columns(e))
 
     def _bound(self, g: Row) -> Sparse:
         """u . n + w at a generator."""
