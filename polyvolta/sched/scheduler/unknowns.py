@@ -119,7 +119,8 @@ class Unknowns:
         news = self.news = set()
         new = {tuple(row.items()): row for row in eqs}.values()
         self.eqs = [*self.eqs, *[e for row in new if (e := self._equal_zero(row))]]
-        self.rows = [*self.rows, *[(const, row, NEW) for const, row in ineqs]]
+        rows = {(const, *row.items()): (const, row, NEW) for const, row in ineqs}.values()  # many are alike
+        self.rows = [*self.rows, *rows]
         return self._settle(news)
 
     def merge_cycles(self) -> bool:
