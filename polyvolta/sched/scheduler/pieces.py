@@ -175,7 +175,7 @@ def distances(rows: Sequence[Forms], p: Piece, number: dict[int, int], depths: S
 
 
 @lru_cache(maxsize=1 << 10)
-def steps(c: Conjunct, depth: int) -> list[Row]:
+def steps(c: Conjunct, depth: int) -> tuple[Row, ...]:
     """How far apart, iterator by iterator, the two are at the generators of a piece of one statement; not where they
     are at one place."""
     found, sink = cone(c), 1 + c.n - depth
@@ -183,4 +183,4 @@ def steps(c: Conjunct, depth: int) -> list[Row]:
     if found.base is not None:
         generators.append(found.base)
     apart = [tuple([y - x for x, y in zip(g[sink - depth : sink], g[sink:])]) for g in generators]
-    return [step for step in apart if any(step)]
+    return tuple([step for step in apart if any(step)])

@@ -126,7 +126,7 @@ class Unknowns:
     def merge_cycles(self) -> bool:
         """Merge unknowns each of which is at least the next, round a cycle; False when nothing can satisfy the rows.
 
-        An integer program would find that out, too, with many more unknowns. O(rows), mostly once.
+        Of large problems few unknowns are left, and an integer program would find out late. O(rows), a few times.
         """
         while arcs := _in_cycles(self._at_least()):
             self.news = set()
