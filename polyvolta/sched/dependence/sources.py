@@ -230,23 +230,28 @@ class _Sink:
         inside = (lambda cs: cs) if one else self.within
         here = [(e, found[0] if one else c) for e, c in group if (found := self.within([c]))]
         late = [(e, *self.latest(e, c)) for e, c in here if e.kind != "may"]
-        alone = [one for _, _, one in late]
         sure = [(e, self.unbeaten(e, cs, [(f, ds) for f, ds, _ in late if f is not e])) for e, cs, _ in late]
         possible = [(e, self.unbeaten(e, [c], sure)) for e, c in here if e.kind == "may"]
         for k, (e, cs) in enumerate(sure):
             if e.kind == "must":
                 found = inside(cs)
-                self.report("may", e, found)
                 n = self.n_key + len(e.instance.dims)
-                rivals = [*sure[: k + (not alone[k])], *sure[k + 1 :], *possible]
+                alone = late[k][2]
+                rivals = [*sure[: k + (not alone)], *sure[k + 1 :], *possible]
                 certain = inside(self.unbeaten(e, cs, rivals, NOT_AFTER)) if rivals else found
-                self.report("must", e, _without(certain, [self.over_pair(c, n) for c in self.doubtful]))
+                certain = _without(certain, [self.over_pair(c, n) for c in self.doubtful])
+                self.report(("may", "must") if certain is found else ("may",), e, found)
+                if certain is not found:
+                    self.report(("must",), e, certain)
         for e, cs in possible:
             found = inside(cs)
-            self.report("may", e, found)
+            self.report(("may",), e, found)
             self.doubtful += self.covered(found)
         if sure:
-            done = self.covered([c for e, c in here if e.kind != "may"])
+            asked = [c for e, c in here if e.kind != "may"]
+            last = [cs if alone else () for _, cs, alone in late]  # of them, which are simpler to ask for their sinks
+            plain = [cs[0] if len(cs) == 1 and not cs[0].divs else c for c, cs in zip(asked, last, strict=True)]
+            done = self.covered(plain)
             if one and len(done) == 1:  # a part of `left`, with points as its pairs are
                 self.left = list(cut(self.left[0], done[0]))
             else:
@@ -317,7 +322,7 @@ class _Sink:
 
     # ---- results
 
-    def report(self, where: str, event: Accesses, pieces: Pieces) -> None:
+    def report(self, tables: Sequence[str], event: Accesses, pieces: Pieces) -> None:
         """Note pairs as a relation source -> sink."""
         turned = []
         for c in pieces:
@@ -332,7 +337,8 @@ class _Sink:
             places += tuple(range(self.n_par, self.n_par + n_src))
             assert len(places) == c.n == self.n_par + n_src + n_snk
             turned.append(cj.reindex(c, c.n, places))
-        self.found.add(where, event.instance, self.sink.instance, self.sink.array, turned)
+        for where in tables:
+            self.found.add(where, event.instance, self.sink.instance, self.sink.array, turned)
 
     def finish(self) -> None:
         """Note the sinks without a source."""

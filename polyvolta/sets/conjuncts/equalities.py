@@ -13,11 +13,11 @@ from itertools import compress
 from math import gcd
 from operator import neg
 
-from ..engine.columns import Columns, defining_rows, primitive, replace_column, substitute_solved
+from ..engine.columns import Columns, defining_rows, replace_column
 from ..engine.rows import Row, normal_eq, strongest
+from .plain import in_dimensions, scaled
 from .recognise import Intervals, Quotient, from_equality
 
-_SMALL = frozenset((-1, 0, 1))
 _TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(6)  # what an equality is used for, the best first
 
 
@@ -27,14 +27,6 @@ def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
     g = gcd(row[col], pivot)
     up, down = abs(pivot) // g, row[col] // g * (1 if pivot > 0 else -1)
     return [up * a - down * b for a, b in zip(row, pivot_row, strict=True)]
-
-
-def _last_unit(row: Sequence[int]) -> int:
-    """The latest column with a coefficient of 1 or -1, 0 if there is none."""
-    for col in range(len(row) - 1, 0, -1):
-        if row[col] == 1 or row[col] == -1:
-            return col
-    return 0
 
 
 class Equalities(Columns):
@@ -87,32 +79,14 @@ class Equalities(Columns):
         return False not in solved
 
     def solve_dimensions(self) -> bool | None:
-        """`solve` without divs: primitive equalities, each for its latest column with a unit coefficient.
-
-        None, with what is left in `eqs`, where they have no such column.
-        """
-        todo, solved = [(-_last_unit(row), row) for row in self.eqs], self.solved
-        while todo:
-            best = min(todo)
-            at, pivot = best
-            if not at:
-                self.eqs = [row for _, row in todo]
-                return None
-            col = -at
-            users = [one[1] for one in todo if one[1][col] and one is not best]
-            todo = [one for one in todo if not one[1][col]]
-            substitute_solved([*users, *solved, *self.ineqs], pivot, col)
-            for row in users:
-                said = primitive(row)
-                if said is False:
-                    return False
-                if said is None:
-                    todo.append((-_last_unit(row), row))
-            solved.append(pivot)
-            self.pivots.add(col)
-        for row in solved:
-            primitive(row)
-        self.eqs, self.solved, self.unsolved = solved, [], False
+        """`solve` without divs; None, with everything as it was, where an equality has no unit coefficient."""
+        done = in_dimensions(list(map(tuple, self.eqs)), list(map(tuple, self.ineqs)))
+        if done is None:
+            return False
+        if done.pivots is None:
+            return None
+        self.eqs, self.ineqs, self.pivots = list(map(list, done.eqs)), list(map(list, done.ineqs)), done.pivots
+        self.unsolved = False
         return True
 
     def define_first(self) -> bool:
@@ -120,13 +94,13 @@ class Equalities(Columns):
 
         `i = floor(t/8) + 8j` with 0 <= t < 32 says j = floor(i/8), which `0 <= t - 8i + 64j <= 7` tells no more.
         """
-        scaled = self.scaled()
-        best = strongest(self.ineqs) if scaled else None
+        wide = scaled(self.eqs)
+        best = strongest(self.ineqs) if wide else None
         if best is None:
             return False
         place = [*range(self.base), *[self.rank(col)[0] for col in range(self.base, self.width)]]
         bounds = self.intervals(best)
-        found = [from_equality(row, place, bounds, self.base, strides=False) for row in scaled]
+        found = [from_equality(row, place, bounds, self.base, strides=False) for row in wide]
         for quotient in filter(None, found):
             self.define(quotient)
             self.forget()
@@ -241,10 +215,6 @@ class Equalities(Columns):
         return True
 
     # ---- quotients
-
-    def scaled(self) -> list[list[int]]:
-        """The equalities with a coefficient beyond a unit."""
-        return [row for row in self.eqs if not _SMALL.issuperset(row[1:])]
 
     def intervals(self, best: dict[Row, int]) -> Intervals:
         """What bounds forms, by these inequalities and the divs."""
