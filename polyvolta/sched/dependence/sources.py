@@ -40,7 +40,7 @@ from polyvolta.sets.conjuncts import project as pj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.implies import cut, subtract
 from polyvolta.sets.errors import kind_of
-from polyvolta.sets.optima.lexrel import optimum
+from polyvolta.sets.optima.lexrel import optimum_pieces
 from polyvolta.sets.optima.outputs import solved_outputs
 from polyvolta.sets.values.build import RowBuilder
 from polyvolta.sets.values.shape import spaced
@@ -151,7 +151,10 @@ class Found:
         return Map._of(self.params, [(spaced(a, b, self.params), tuple(pieces)) for a, b, _, pieces in table])
 
     def flow(self) -> Flow:
-        return Flow(*map(self.relation, FLOWS))
+        must, may, *none = FLOWS
+        surely, maybe = (list(self.tables[name].values()) for name in (must, may))
+        first = self.relation(must)
+        return Flow(first, first if surely == maybe else self.relation(may), *map(self.relation, none))
 
 
 class _Sink:
@@ -388,12 +391,11 @@ def _lexmax(clock: Clock, c: Conjunct, params: tuple[str, ...], n_key: int) -> P
     """
     if any(isinstance(t, Branch) for t in clock.times):
         return None
-    inp, own = Tuple(None, tuple(f"#{k}" for k in range(n_key - len(params)))), tuple(f"#{n}" for n in clock.iterators)
     times = [t for t in clock.times if isinstance(t, Aff) and t.terms]
     plain = [t.terms[0][0] for t in times if len(t.terms) == 1 and t.terms[0][1] == 1]
     if len(plain) == len(times) and tuple(dict.fromkeys(plain)) == clock.iterators:  # the iterators in their order
-        best = optimum(Map._of(params, [(Space(inp, Tuple(None, own)), (c,))]), 1)
-        return [c for _, cs in best.parts for c in cs]
+        return list(optimum_pieces((c,), n_key, 1, clock.statement))
+    inp, own = Tuple(None, tuple(f"#{k}" for k in range(n_key - len(params)))), tuple(f"#{n}" for n in clock.iterators)
     taus = tuple(f"@{k}" for k in range(len(times)))
     keys = (*params, *inp.dims)
     rename = {n: Aff(((o, 1),)) for n, o in zip(clock.iterators, own, strict=True)}
@@ -406,6 +408,6 @@ def _lexmax(clock: Clock, c: Conjunct, params: tuple[str, ...], n_key: int) -> P
     both = cj.conjoin(cj.reindex(c, n, (*range(n_key), *range(n_key + len(taus), n))), graph)
     if both is None:
         return []
-    best = optimum(Map._of(params, [(Space(inp, Tuple(None, (*taus, *own))), (both,))]), 1)
-    done = [pj.project(d, tuple(range(n_key, n_key + len(taus)))) for _, cs in best.parts for d in cs]
+    best = optimum_pieces((both,), n_key, 1, clock.statement)
+    done = [pj.project(d, tuple(range(n_key, n_key + len(taus)))) for d in best]
     return [d for d in done if d is not None]

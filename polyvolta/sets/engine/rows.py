@@ -215,6 +215,23 @@ def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
     return tuple(out)
 
 
+def unbounded(rows: Sequence[Row]) -> bool:
+    """Whether plainly all rows `>= 0` hold where some columns are as large as it takes, whatever the others are.
+
+    A column that all rows allow to grow, or all to fall, satisfies those that it is in. O(size) for each round of them.
+
+    >>> unbounded([(0, 0, 1), (-1, 1, -1)]), unbounded([(0, 1, 0), (7, -1, 0)])
+    (True, False)
+    """
+    while rows:
+        free = [k for k, column in enumerate(zip(*rows)) if k and (min(column) >= 0) != (max(column) <= 0)]
+        if not free:
+            return False
+        of_free = picker(free)
+        rows = [r for r in rows if not any(of_free(r))]
+    return True
+
+
 def falls(row: Row, rows: Sequence[Row]) -> bool:
     """Whether some variable takes `row` below any bound from every point at which `rows` hold, which keep holding.
 

@@ -12,7 +12,7 @@ from ..budgets import spend
 from ..engine import integer
 from ..engine.columns import defining_rows
 from ..engine.lexopt import Piece
-from ..engine.rows import Row, combine, normal_eq, normal_ineq, picker, replaced, strongest
+from ..engine.rows import Row, combine, normal_eq, normal_ineq, replaced, strongest, unbounded
 from ..engine.simplex import redundant_rows
 
 MOST_ROWS = 48  # of an elimination, and
@@ -238,20 +238,9 @@ class Backwards:
         """Whether there is no solution for any parameters."""
         if self.contradictory or not (self.rows or self.eqs):
             return self.contradictory
-        if not self.eqs and not self.given and _plainly_solvable(list(self.rows)):
+        if not self.eqs and not self.given and unbounded([(c, *k) for k, c in self.rows.items()]):
             return False
         return integer.is_empty(self.n, self.equalities(), [*self.domain(), *self.given])
-
-
-def _plainly_solvable(rows: list[Row]) -> bool:
-    """Whether far out is a solution: a column of one sign satisfies all rows that it is in."""
-    while rows:
-        free = [k for k, column in enumerate(zip(*rows, strict=True)) if (min(column) >= 0) != (max(column) <= 0)]
-        if not free:
-            return False
-        of_free = picker(free)
-        rows = [r for r in rows if not any(of_free(r))]
-    return True
 
 
 def _exchanged(row: Sequence[int], a: int, b: int, way: int) -> list[int]:
