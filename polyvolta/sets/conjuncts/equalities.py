@@ -13,9 +13,9 @@ from itertools import compress
 from math import gcd
 from operator import neg
 
-from ..engine.columns import Columns, defining_rows, replace_column
+from ..engine.columns import Columns, defining_rows, primitive, replace_column, substitute_solved
 from ..engine.rows import Row, normal_eq, strongest
-from .plain import in_dimensions, scaled
+from .plain import last_unit, scaled
 from .recognise import Intervals, Quotient, from_equality
 
 _TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(6)  # what an equality is used for, the best first
@@ -79,14 +79,32 @@ class Equalities(Columns):
         return False not in solved
 
     def solve_dimensions(self) -> bool | None:
-        """`solve` without divs; None, with everything as it was, where an equality has no unit coefficient."""
-        done = in_dimensions(list(map(tuple, self.eqs)), list(map(tuple, self.ineqs)))
-        if done is None:
-            return False
-        if done.pivots is None:
-            return None
-        self.eqs, self.ineqs, self.pivots = list(map(list, done.eqs)), list(map(list, done.ineqs)), done.pivots
-        self.unsolved = False
+        """`solve` without divs: primitive equalities, each for its latest column with a unit coefficient.
+
+        None, with what is left in `eqs`, where they have no such column.
+        """
+        todo, solved = [(-last_unit(row), row) for row in self.eqs], self.solved
+        while todo:
+            best = min(todo)
+            at, pivot = best
+            if not at:
+                self.eqs = [row for _, row in todo]
+                return None
+            col = -at
+            users = [one[1] for one in todo if one[1][col] and one is not best]
+            todo = [one for one in todo if not one[1][col]]
+            substitute_solved([*users, *solved, *self.ineqs], pivot, col)
+            for row in users:
+                said = primitive(row)
+                if said is False:
+                    return False
+                if said is None:
+                    todo.append((-last_unit(row), row))
+            solved.append(pivot)
+            self.pivots.add(col)
+        for row in solved:
+            primitive(row)
+        self.eqs, self.solved, self.unsolved = solved, [], False
         return True
 
     def define_first(self) -> bool:

@@ -50,14 +50,14 @@ def normal_form(n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable
     eqs, ineqs = tuple(eqs), tuple(ineqs)
     rows, width = len(eqs) + len(ineqs) + 2 * len(divs), 1 + n + len(divs)
     spend(1 + rows * width * (1 + rows // 32) // 16)
-    if divs.count(None) == len(divs):
+    if divs.count(None) == len(divs) and not scaled(eqs):
         return _without_known(n, divs, eqs, ineqs)
     work = _Work(n, divs, eqs, ineqs)
     return work.frozen() if work.run() else None
 
 
 def _without_known(n: int, divs: Sequence[None], eqs: Sequence[Row], ineqs: Sequence[Row]) -> Form | None:
-    """`normal_form` without known divs, as long as none turns up."""
+    """`normal_form` without known divs and without factors in equalities, as long as none turns up."""
     while True:
         done = solved(n, len(divs), eqs, ineqs) if eqs else Solved(eqs, ineqs, len(divs), None if divs else set())
         if done is None:

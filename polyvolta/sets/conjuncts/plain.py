@@ -18,7 +18,7 @@ _UNITS = (1, -1)
 _SMALL = frozenset((-1, 0, 1))
 
 Given = list[tuple[int, Row]]
-"""Columns, and equalities that give them with a unit coefficient; none of the others speaks of such a column."""
+"""Columns, and equalities that give them with a unit coefficient; the later ones don't speak of such a column."""
 
 
 class Solved(NamedTuple):
@@ -54,7 +54,7 @@ def solved(n: int, unknown: int, eqs: Iterable[Row], ineqs: Sequence[Row]) -> So
         if said is not True:
             todo.append(said)
     if not unknown:
-        return in_dimensions(todo, ineqs)
+        return _in_dimensions(todo, ineqs)
     given: Given = []
     left = [*range(base, width)]
     while True:
@@ -64,46 +64,41 @@ def solved(n: int, unknown: int, eqs: Iterable[Row], ineqs: Sequence[Row]) -> So
                 break
         else:
             break
-        pivot, rest = min(units), []
-        for row in todo:
-            if row[col]:
-                said = row is pivot or normal_eq(without(row, pivot, col))
-                if said is False:
-                    return None
-                if said is True:
-                    continue
-                row = said
-            rest.append(row)
-        todo = rest
-        give(given, pivot, col)
+        pivot = min(units)
+        users = [r for r in todo if r[col] and r is not pivot]
+        todo = [r for r in todo if not r[col]]
+        for row in users:
+            said = normal_eq(without(row, pivot, col))
+            if said is False:
+                return None
+            if said is not True:
+                todo.append(said)
+        given.append((col, pivot))
         left.remove(col)
     ineqs = rewritten(ineqs, given)
     for r in (*todo, *ineqs) if left else ():
         if any(r[base:]):
             return Solved(todo, ineqs, unknown, None)
-    return in_dimensions([r[:base] for r in todo], [r[:base] for r in ineqs])
+    return _in_dimensions([r[:base] for r in todo], [r[:base] for r in ineqs])
 
 
-def in_dimensions(eqs: list[Row], ineqs: Sequence[Row]) -> Solved | None:
+def _in_dimensions(eqs: list[Row], ineqs: Sequence[Row]) -> Solved | None:
     """`solved` of primitive equalities, without existentials."""
-    todo = [(-_last_unit(row), row) for row in eqs]
+    todo = [(-last_unit(row), row) for row in eqs]
     given: Given = []
     while todo:
         at, pivot = min(todo)
         if not at:
             return Solved(eqs, ineqs, 0, None)
-        col, rest = -at, []
-        for one in todo:
-            row = one[1]
-            if row[col]:
-                said = row is pivot or normal_eq(without(row, pivot, col))
-                if said is False:
-                    return None
-                if said is True:
-                    continue
-                one = (-_last_unit(said), said)
-            rest.append(one)
-        todo = rest
+        col = -at
+        users = [row for _, row in todo if row[col] and row is not pivot]
+        todo = [one for one in todo if not one[1][col]]
+        for row in users:
+            said = normal_eq(without(row, pivot, col))
+            if said is False:
+                return None
+            if said is not True:
+                todo.append((-last_unit(said), said))
         give(given, pivot, col)
     pivots = {col for col, _ in given}
     return Solved(
@@ -126,7 +121,7 @@ def given_by(eqs: Sequence[Row]) -> Given | None:
 
 
 def give(given: Given, pivot: Row, col: int) -> None:
-    """Add an equality that gives a column, of which the others speak no more then."""
+    """Add an equality that gives a column, of which those before speak no more then."""
     for k, (other, row) in enumerate(given):
         if row[col]:
             given[k] = other, without(row, pivot, col)
@@ -144,7 +139,7 @@ def without(row: Row, pivot: Row, col: int) -> Row:
 
 
 def rewritten(rows: Sequence[Row], given: Given) -> Sequence[Row]:
-    """The rows without the columns that equalities give."""
+    """The rows without the columns that equalities give, one after the other."""
     if not given:
         return rows
     out = []
@@ -161,7 +156,7 @@ def scaled(eqs: Iterable[Sequence[int]]) -> list:
     return [row for row in eqs if not _SMALL.issuperset(row[1:])]
 
 
-def _last_unit(row: Row) -> int:
+def last_unit(row: Row) -> int:
     """The latest column with a coefficient of 1 or -1, 0 if there is none."""
     for col in range(len(row) - 1, 0, -1):
         if row[col] in _UNITS:
