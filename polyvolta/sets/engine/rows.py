@@ -223,12 +223,13 @@ def unbounded(rows: Sequence[Row]) -> bool:
     >>> unbounded([(0, 0, 1), (-1, 1, -1)]), unbounded([(0, 1, 0), (7, -1, 0)])
     (True, False)
     """
-    while rows:
-        free = [k for k, column in enumerate(zip(*rows)) if k and (min(column) >= 0) != (max(column) <= 0)]
+    signs = [{k if row[k] > 0 else -k for k in compress(range(1, len(row)), row[1:])} for row in rows]
+    while signs:
+        every = set().union(*signs)
+        free = every.difference(map(neg, every))
         if not free:
             return False
-        of_free = picker(free)
-        rows = [r for r in rows if not any(of_free(r))]
+        signs = [s for s in signs if free.isdisjoint(s)]
     return True
 
 
