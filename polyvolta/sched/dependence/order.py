@@ -190,6 +190,9 @@ def _below(node: Node, clock: Clock, above: tuple[Aff, ...], params: tuple[str, 
 
 def _each_case(exprs: tuple[Aff | Cases, ...]) -> Iterator[tuple[tuple[Aff, ...], tuple[Set, ...]]]:
     """The expressions in each of their cases, and the sets of instances of these."""
+    if all(isinstance(e, Aff) for e in exprs):
+        yield exprs, ()  # type: ignore[misc]
+        return
     options = [e.pieces if isinstance(e, Cases) else ((None, e),) for e in exprs]
     for chosen in product(*options):
         yield tuple(e for _, e in chosen), tuple(when for when, _ in chosen if when is not None)

@@ -363,11 +363,15 @@ class _Sink:
 def _gives_element(c: Conjunct, n_own: int) -> bool:
     """Whether equalities say which element each instance accesses."""
     elements = range(1 + n_own, 1 + c.n)
-    if any(d is None or any(d[1][col] for col in elements) for d in c.divs):
+    if c.divs and any(d is None or any(d[1][col] for col in elements) for d in c.divs):
         return False
     for col in elements:
-        row = next((r for r in c.eqs if r[col]), None)
-        if row is None or row[col] not in (1, -1) or any(row[other] for other in elements if other != col):
+        for row in c.eqs:
+            if row[col]:
+                break
+        else:
+            return False
+        if row[col] not in (1, -1) or any(row[other] for other in elements if other != col):
             return False
     return True
 

@@ -29,7 +29,7 @@ from ..engine.columns import Div, defining_rows
 from ..engine.rows import Row, normal_eq, normal_ineq, strongest
 from .equalities import Equalities
 from .inequalities import Hidden, joined, normal_inequalities, opposed
-from .plain import Solved, given_by, rewritten, scaled, solved
+from .plain import given_by, rewritten, scaled, solved
 from .recognise import UNLIMITED, Intervals, from_equality, from_pair
 from .rounding import round_rows, rounded
 
@@ -50,21 +50,24 @@ def normal_form(n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable
     eqs, ineqs = tuple(eqs), tuple(ineqs)
     rows, width = len(eqs) + len(ineqs) + 2 * len(divs), 1 + n + len(divs)
     spend(1 + rows * width * (1 + rows // 32) // 16)
-    if divs.count(None) == len(divs) and not scaled(eqs):
+    if not divs or (divs.count(None) == len(divs) and not scaled(eqs)):
         return _without_known(n, divs, eqs, ineqs)
     work = _Work(n, divs, eqs, ineqs)
     return work.frozen() if work.run() else None
 
 
-def _without_known(n: int, divs: Sequence[None], eqs: Sequence[Row], ineqs: Sequence[Row]) -> Form | None:
-    """`normal_form` without known divs and without factors in equalities, as long as none turns up."""
+def _without_known(n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row]) -> Form | None:
+    """`normal_form` without known divs, as long as none turns up."""
     while True:
-        done = solved(n, len(divs), eqs, ineqs) if eqs else Solved(eqs, ineqs, len(divs), None if divs else set())
-        if done is None:
-            return None
-        eqs, ineqs, unknown, pivots = done
-        divs = divs[:unknown]
-        if pivots is None or scaled(eqs):
+        if eqs:
+            done = solved(n, len(divs), eqs, ineqs)
+            if done is None:
+                return None
+            eqs, ineqs, unknown, pivots, wide = done
+            divs = divs[:unknown]
+        else:
+            pivots, wide = None if divs else set(), bool(divs)
+        if wide:
             break
         plain = normal_inequalities(ineqs)
         if plain is None or isinstance(plain, tuple):

@@ -29,19 +29,21 @@ class Solved(NamedTuple):
     unknown : how many existentials the rows still have columns for: all of them, where some are left.
     pivots : columns of dimensions that the equalities, which are in reduced echelon form, give. None where they are
         not: existentials are left, or one has no unit coefficient.
+    scaled : whether an equality may have a coefficient beyond a unit, so that it may say a quotient.
     """
 
     eqs: Sequence[Row]
     ineqs: Sequence[Row]
     unknown: int
     pivots: set[int] | None
+    scaled: bool
 
 
 def solved(n: int, unknown: int, eqs: Iterable[Row], ineqs: Sequence[Row]) -> Solved | None:
     """Rows over n dimensions and existentials behind them, after what equalities give is replaced; None: no solution.
 
     >>> solved(2, 1, [(-1, -1, 0, 1), (0, 0, 1, -1)], [(0, 0, 0, 1), (7, 0, 0, -1)])  # e = x + 1, y = e, 0 <= e <= 7
-    Solved(eqs=[(-1, -1, 1)], ineqs=[(1, 1, 0), (6, -1, 0)], unknown=0, pivots={2})
+    Solved(eqs=[(-1, -1, 1)], ineqs=[(1, 1, 0), (6, -1, 0)], unknown=0, pivots={2}, scaled=False)
     """
     base, width = 1 + n, 1 + n + unknown
     if unknown:
@@ -78,18 +80,20 @@ def solved(n: int, unknown: int, eqs: Iterable[Row], ineqs: Sequence[Row]) -> So
     ineqs = rewritten(ineqs, given)
     for r in (*todo, *ineqs) if left else ():
         if any(r[base:]):
-            return Solved(todo, ineqs, unknown, None)
+            return Solved(todo, ineqs, unknown, None, True)
     return _in_dimensions([r[:base] for r in todo], [r[:base] for r in ineqs])
 
 
 def _in_dimensions(eqs: list[Row], ineqs: Sequence[Row]) -> Solved | None:
     """`solved` of primitive equalities, without existentials."""
-    todo = [(-last_unit(row), row) for row in eqs]
-    given: Given = []
+    given = given_by(eqs)  # as a rule they are solved already
+    if given is not None:
+        return Solved(eqs, rewritten(ineqs, given), 0, {col for col, _ in given}, False)
+    given, todo = [], [(-last_unit(row), row) for row in eqs]
     while todo:
         at, pivot = min(todo)
         if not at:
-            return Solved(eqs, ineqs, 0, None)
+            return Solved(eqs, ineqs, 0, None, True)
         col = -at
         users = [row for _, row in todo if row[col] and row is not pivot]
         todo = [one for one in todo if not one[1][col]]
@@ -100,17 +104,12 @@ def _in_dimensions(eqs: list[Row], ineqs: Sequence[Row]) -> Solved | None:
             if said is not True:
                 todo.append((-last_unit(said), said))
         give(given, pivot, col)
-    pivots = {col for col, _ in given}
-    return Solved(
-        [row for _, r in given if not isinstance(row := normal_eq(r), bool)], rewritten(ineqs, given), 0, pivots
-    )
+    eqs = [row for _, r in given if not isinstance(row := normal_eq(r), bool)]
+    return Solved(eqs, rewritten(ineqs, given), 0, {col for col, _ in given}, bool(scaled(eqs)))
 
 
 def given_by(eqs: Sequence[Row]) -> Given | None:
-    """Equalities in normal form, each with the column that it gives; None where one may say a quotient, or has none.
-
-    None where another speaks of such a column, too.
-    """
+    """Equalities that are solved, each for its last column; None where they are not, or one may say a quotient."""
     given: Given = []
     for row in eqs:
         col = max(compress(range(len(row)), row))
@@ -156,7 +155,7 @@ def scaled(eqs: Iterable[Sequence[int]]) -> list:
     return [row for row in eqs if not _SMALL.issuperset(row[1:])]
 
 
-def last_unit(row: Row) -> int:
+def last_unit(row: Sequence[int]) -> int:
     """The latest column with a coefficient of 1 or -1, 0 if there is none."""
     for col in range(len(row) - 1, 0, -1):
         if row[col] in _UNITS:

@@ -92,7 +92,7 @@ class Backwards:
             if row is False:
                 self.contradictory = True
                 return []
-            last = max(col for col, v in enumerate(row) if v)
+            last = max(compress(range(len(row)), row))
             if last <= self.n:
                 self.eqs.append(row)
                 continue
@@ -106,9 +106,11 @@ class Backwards:
                 row = _exchanged(row, other, last, way)
             image = [-row[last] * v for v in row]
             image[last] = 0
-            left = [replaced(r, last, image) for r in left]
-            ineqs = [tuple(replaced(r, last, image)) for r in ineqs]
-            self.kept = {c: (e, [tuple(replaced(r, last, image)) for r in rs]) for c, (e, rs) in self.kept.items()}
+            left = [replaced(r, last, image) if r[last] else r for r in left]
+            ineqs = [replaced(r, last, image) if r[last] else r for r in ineqs]
+            for c, (e, rs) in self.kept.items():
+                if any(r[last] for r in rs):
+                    self.kept[c] = e, [replaced(r, last, image) for r in rs]
             self.kept[last] = (True, [tuple(image)])
         return ineqs
 

@@ -33,7 +33,7 @@ def _solved_outputs(c: Conjunct, n_fixed: int) -> tuple[Row, ...] | None:
     outputs = range(1 + n_fixed, base)
     if not c.divs:
         plain = _given_outputs(c, outputs)
-        if plain is not False:
+        if not isinstance(plain, bool):
             return plain
     bound = set(outputs)
     for k, div in enumerate(c.divs):
