@@ -96,14 +96,15 @@ def far_out(c: Conjunct) -> bool:
     """
     if c.divs:
         return False
-    for eq in c.eqs:
-        col = max(compress(count(), eq))
-        if eq[col] not in (1, -1):
-            return False
-        for rows in (c.eqs, c.ineqs):
-            for row in rows:
-                if row[col] and row is not eq:
-                    return False
+    if c.eqs:
+        last = [max(compress(count(), eq)) for eq in c.eqs]
+        given = picker(last)
+        for eq, col in zip(c.eqs, last, strict=True):
+            if eq[col] not in (1, -1) or given(eq).count(0) < len(last) - 1:
+                return False
+        for row in c.ineqs:
+            if any(given(row)):
+                return False
     return unbounded(c.ineqs)
 
 

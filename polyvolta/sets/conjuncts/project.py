@@ -59,6 +59,8 @@ def _without(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     for row in c.ineqs:
         if any(gone(row)):
             return None
+    if len(c.ineqs) == 1 and not any(c.ineqs[0][1:]):  # the one that no point satisfies
+        return None
     eqs = list(c.eqs)
     for d in reversed(drop):
         users = [r for r in eqs if r[1 + d]]
