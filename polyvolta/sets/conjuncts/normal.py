@@ -50,14 +50,15 @@ def normal_form(n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable
     eqs, ineqs = tuple(eqs), tuple(ineqs)
     rows, width = len(eqs) + len(ineqs) + 2 * len(divs), 1 + n + len(divs)
     spend(1 + rows * width * (1 + rows // 32) // 16)
-    if not divs or (divs.count(None) == len(divs) and not scaled(eqs)):
+    if not divs or (divs.count(None) == len(divs) <= len(eqs) and not scaled(eqs)):
         return _without_known(n, divs, eqs, ineqs)
     work = _Work(n, divs, eqs, ineqs)
     return work.frozen() if work.run() else None
 
 
 def _without_known(n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row]) -> Form | None:
-    """`normal_form` without known divs, as long as none turns up."""
+    """`normal_form` without known divs, as long as none turns up; with as many equalities as existentials at least."""
+    pivots: set[int] | None = set()
     while True:
         if eqs:
             done = solved(n, len(divs), eqs, ineqs)
@@ -65,10 +66,8 @@ def _without_known(n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Seque
                 return None
             eqs, ineqs, unknown, pivots, wide = done
             divs = divs[:unknown]
-        else:
-            pivots, wide = None if divs else set(), bool(divs)
-        if wide:
-            break
+            if wide:
+                break
         plain = normal_inequalities(ineqs)
         if plain is None or isinstance(plain, tuple):
             return None if plain is None else ((), tuple(sorted(eqs)), plain)
