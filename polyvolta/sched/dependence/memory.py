@@ -85,10 +85,10 @@ def dependences(program: Program | Sequence[Accessing]) -> Dependences:
     [M, N, K] -> { S[i, j, k] -> S[i, j, k + 1] : 0 <= i < M and 0 <= j < N and 0 <= k <= K - 2 }
     """
     p = _read(program)
-    found = last_sources(p.reads, p.writes, p.may_writes, p.kills, p.order)
-    out = [_dependence("RAW", array, relation) for array, relation in found.relations("may")]
     params = _params(p)
     times = clocks(p.order, params)
+    found = last_sources(p.reads.align_params(params), p.writes, p.may_writes, p.kills, times)
+    out = [_dependence("RAW", array, relation) for array, relation in found.relations("may")]
     reads, writes = accesses(p.reads, "must", times, params), []
     for m in (p.writes, p.may_writes):
         writes += accesses(m, "must", times, params)

@@ -161,10 +161,9 @@ def _below(node: Node, clock: Clock, above: tuple[Aff, ...], params: tuple[str, 
         case Leaf():
             yield clock
         case Band():
-            exprs = {s: node.schedule(s) for s in node.statements}.get(clock.statement)
-            if exprs is None:
+            if clock.statement not in node.statements:
                 raise BadSchedule(f"a band has no expression for {clock.statement}")
-            for plain, when in _each_case(exprs):
+            for plain, when in _each_case(node.schedule(clock.statement)):
                 here = clock
                 for s in when:
                     here = _restricted(here, _pieces(s, clock, params))
@@ -172,6 +171,8 @@ def _below(node: Node, clock: Clock, above: tuple[Aff, ...], params: tuple[str, 
                 yield from _below(node.child, _ticking(here, *times), (*above, *plain), params)
         case Sequence() | SetNode():
             for k, child in enumerate(node.children):
+                if isinstance(child, Filter) and clock.statement not in child.statements:
+                    continue
                 time = Aff((), k)
                 yield from _below(
                     child, _ticking(clock, time if isinstance(node, Sequence) else Branch(time)), above, params
@@ -189,6 +190,9 @@ def _below(node: Node, clock: Clock, above: tuple[Aff, ...], params: tuple[str, 
 
 def _each_case(exprs: tuple[Aff | Cases, ...]) -> Iterator[tuple[tuple[Aff, ...], tuple[Set, ...]]]:
     """The expressions in each of their cases, and the sets of instances of these."""
+    if all(isinstance(e, Aff) for e in exprs):
+        yield exprs, ()  # type: ignore[misc]
+        return
     options = [e.pieces if isinstance(e, Cases) else ((None, e),) for e in exprs]
     for chosen in product(*options):
         yield tuple(e for _, e in chosen), tuple(when for when, _ in chosen if when is not None)

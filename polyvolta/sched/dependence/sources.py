@@ -40,7 +40,7 @@ from polyvolta.sets.conjuncts import project as pj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.implies import cut, subtract
 from polyvolta.sets.errors import kind_of
-from polyvolta.sets.optima.lexrel import optimum
+from polyvolta.sets.optima.lexrel import optimum_pieces
 from polyvolta.sets.optima.outputs import solved_outputs
 from polyvolta.sets.values.build import RowBuilder
 from polyvolta.sets.values.shape import spaced
@@ -151,7 +151,10 @@ class Found:
         return Map._of(self.params, [(spaced(a, b, self.params), tuple(pieces)) for a, b, _, pieces in table])
 
     def flow(self) -> Flow:
-        return Flow(*map(self.relation, FLOWS))
+        must, may, *none = FLOWS
+        surely, maybe = (list(self.tables[name].values()) for name in (must, may))
+        first = self.relation(must)
+        return Flow(first, first if surely == maybe else self.relation(may), *map(self.relation, none))
 
 
 class _Sink:
@@ -230,23 +233,28 @@ class _Sink:
         inside = (lambda cs: cs) if one else self.within
         here = [(e, found[0] if one else c) for e, c in group if (found := self.within([c]))]
         late = [(e, *self.latest(e, c)) for e, c in here if e.kind != "may"]
-        alone = [one for _, _, one in late]
         sure = [(e, self.unbeaten(e, cs, [(f, ds) for f, ds, _ in late if f is not e])) for e, cs, _ in late]
         possible = [(e, self.unbeaten(e, [c], sure)) for e, c in here if e.kind == "may"]
         for k, (e, cs) in enumerate(sure):
             if e.kind == "must":
                 found = inside(cs)
-                self.report("may", e, found)
                 n = self.n_key + len(e.instance.dims)
-                rivals = [*sure[: k + (not alone[k])], *sure[k + 1 :], *possible]
+                alone = late[k][2]
+                rivals = [*sure[: k + (not alone)], *sure[k + 1 :], *possible]
                 certain = inside(self.unbeaten(e, cs, rivals, NOT_AFTER)) if rivals else found
-                self.report("must", e, _without(certain, [self.over_pair(c, n) for c in self.doubtful]))
+                certain = _without(certain, [self.over_pair(c, n) for c in self.doubtful])
+                self.report(("may", "must") if certain is found else ("may",), e, found)
+                if certain is not found:
+                    self.report(("must",), e, certain)
         for e, cs in possible:
             found = inside(cs)
-            self.report("may", e, found)
+            self.report(("may",), e, found)
             self.doubtful += self.covered(found)
         if sure:
-            done = self.covered([c for e, c in here if e.kind != "may"])
+            asked = [c for e, c in here if e.kind != "may"]
+            last = [cs if alone else () for _, cs, alone in late]  # of them, which are simpler to ask for their sinks
+            plain = [cs[0] if len(cs) == 1 and not cs[0].divs else c for c, cs in zip(asked, last, strict=True)]
+            done = self.covered(plain)
             if one and len(done) == 1:  # a part of `left`, with points as its pairs are
                 self.left = list(cut(self.left[0], done[0]))
             else:
@@ -317,7 +325,7 @@ class _Sink:
 
     # ---- results
 
-    def report(self, where: str, event: Accesses, pieces: Pieces) -> None:
+    def report(self, tables: Sequence[str], event: Accesses, pieces: Pieces) -> None:
         """Note pairs as a relation source -> sink."""
         turned = []
         for c in pieces:
@@ -332,7 +340,8 @@ class _Sink:
             places += tuple(range(self.n_par, self.n_par + n_src))
             assert len(places) == c.n == self.n_par + n_src + n_snk
             turned.append(cj.reindex(c, c.n, places))
-        self.found.add(where, event.instance, self.sink.instance, self.sink.array, turned)
+        for where in tables:
+            self.found.add(where, event.instance, self.sink.instance, self.sink.array, turned)
 
     def finish(self) -> None:
         """Note the sinks without a source."""
@@ -354,11 +363,15 @@ class _Sink:
 def _gives_element(c: Conjunct, n_own: int) -> bool:
     """Whether equalities say which element each instance accesses."""
     elements = range(1 + n_own, 1 + c.n)
-    if any(d is None or any(d[1][col] for col in elements) for d in c.divs):
+    if c.divs and any(d is None or any(d[1][col] for col in elements) for d in c.divs):
         return False
     for col in elements:
-        row = next((r for r in c.eqs if r[col]), None)
-        if row is None or row[col] not in (1, -1) or any(row[other] for other in elements if other != col):
+        for row in c.eqs:
+            if row[col]:
+                break
+        else:
+            return False
+        if row[col] not in (1, -1) or any(row[other] for other in elements if other != col):
             return False
     return True
 
@@ -382,12 +395,11 @@ def _lexmax(clock: Clock, c: Conjunct, params: tuple[str, ...], n_key: int) -> P
     """
     if any(isinstance(t, Branch) for t in clock.times):
         return None
-    inp, own = Tuple(None, tuple(f"#{k}" for k in range(n_key - len(params)))), tuple(f"#{n}" for n in clock.iterators)
     times = [t for t in clock.times if isinstance(t, Aff) and t.terms]
     plain = [t.terms[0][0] for t in times if len(t.terms) == 1 and t.terms[0][1] == 1]
     if len(plain) == len(times) and tuple(dict.fromkeys(plain)) == clock.iterators:  # the iterators in their order
-        best = optimum(Map._of(params, [(Space(inp, Tuple(None, own)), (c,))]), 1)
-        return [c for _, cs in best.parts for c in cs]
+        return list(optimum_pieces((c,), n_key, 1, clock.statement))
+    inp, own = Tuple(None, tuple(f"#{k}" for k in range(n_key - len(params)))), tuple(f"#{n}" for n in clock.iterators)
     taus = tuple(f"@{k}" for k in range(len(times)))
     keys = (*params, *inp.dims)
     rename = {n: Aff(((o, 1),)) for n, o in zip(clock.iterators, own, strict=True)}
@@ -400,6 +412,6 @@ def _lexmax(clock: Clock, c: Conjunct, params: tuple[str, ...], n_key: int) -> P
     both = cj.conjoin(cj.reindex(c, n, (*range(n_key), *range(n_key + len(taus), n))), graph)
     if both is None:
         return []
-    best = optimum(Map._of(params, [(Space(inp, Tuple(None, (*taus, *own))), (both,))]), 1)
-    done = [pj.project(d, tuple(range(n_key, n_key + len(taus)))) for _, cs in best.parts for d in cs]
+    best = optimum_pieces((both,), n_key, 1, clock.statement)
+    done = [pj.project(d, tuple(range(n_key, n_key + len(taus)))) for d in best]
     return [d for d in done if d is not None]

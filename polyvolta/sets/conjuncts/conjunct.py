@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
+from itertools import compress, count
 from operator import mul
 
 from ..engine import integer
-from ..engine.rows import Row, dot, picker
+from ..engine.rows import Row, dot, picker, unbounded
 from .normal import Div, defining_rows, normal_form, strengthened
 
 
@@ -84,6 +85,27 @@ class Conjunct:
         if self._empty is None:
             self._empty = _point(self) is None
         return self._empty
+
+
+def far_out(c: Conjunct) -> bool:
+    """Whether it plainly has points far out.
+
+    Rows hold where some columns are as large as it takes, and equalities say other columns, of which nothing else
+    speaks, in terms of the rest. So it is of domains whose sizes are parameters, and of most dependences. O(size), no
+    search; a False says nothing.
+    """
+    if c.divs:
+        return False
+    if c.eqs:
+        last = [max(compress(count(), eq)) for eq in c.eqs]
+        given = picker(last)
+        for eq, col in zip(c.eqs, last, strict=True):
+            if eq[col] not in (1, -1) or given(eq).count(0) < len(last) - 1:
+                return False
+        for row in c.ineqs:
+            if any(given(row)):
+                return False
+    return unbounded(c.ineqs)
 
 
 @lru_cache(maxsize=64)
@@ -184,10 +206,13 @@ def reindex(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
     if n == c.n and places == tuple(range(n)):
         return c
     moved = placed(c, n, places)
-    if sorted(places) == list(places):  # columns of zeros between the others: still normal
+    if list(places) == sorted(places):  # columns of zeros between the others: still normal
         return moved
-    normal = normalise(n, moved.divs, moved.eqs, moved.ineqs)
-    return nothing(n) if normal is None else normal  # another order of dimensions may show a contradiction
+    normal = made(n, moved.divs, moved.eqs, moved.ineqs)
+    if normal is None:  # another order of dimensions may show a contradiction
+        return nothing(n)
+    normal._empty = c._empty
+    return normal
 
 
 def placed(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
@@ -219,7 +244,7 @@ def conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
 def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
     if a.eqs and b.eqs:
         both = juxtaposed(a, b)
-        return normalise(both.n, both.divs, both.eqs, both.ineqs)
+        return made(both.n, both.divs, both.eqs, both.ineqs)
     if b.eqs:
         a, b = b, a
     if not b.divs:
@@ -227,7 +252,7 @@ def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
         return made_stronger(a.n, a.divs, a.eqs, a.ineqs, [r + pad for r in b.ineqs] if pad else b.ineqs)
     both = juxtaposed(a, b)
     if len(both.divs) > len(a.divs):
-        return normalise(both.n, both.divs, both.eqs, both.ineqs)
+        return made(both.n, both.divs, both.eqs, both.ineqs)
     return made_stronger(a.n, both.divs, both.eqs, a.ineqs, both.ineqs[len(a.ineqs) :])
 
 

@@ -15,9 +15,9 @@ from operator import neg
 
 from ..engine.columns import Columns, defining_rows, primitive, replace_column, substitute_solved
 from ..engine.rows import Row, normal_eq, strongest
+from .plain import last_unit, scaled
 from .recognise import Intervals, Quotient, from_equality
 
-_SMALL = frozenset((-1, 0, 1))
 _TRIVIAL, _UNKNOWN, _DIV, _DIMENSION, _IDENTIFY, _CROSS = range(6)  # what an equality is used for, the best first
 
 
@@ -27,14 +27,6 @@ def _cross(row: Sequence[int], pivot_row: Sequence[int], col: int) -> list[int]:
     g = gcd(row[col], pivot)
     up, down = abs(pivot) // g, row[col] // g * (1 if pivot > 0 else -1)
     return [up * a - down * b for a, b in zip(row, pivot_row, strict=True)]
-
-
-def _last_unit(row: Sequence[int]) -> int:
-    """The latest column with a coefficient of 1 or -1, 0 if there is none."""
-    for col in range(len(row) - 1, 0, -1):
-        if row[col] == 1 or row[col] == -1:
-            return col
-    return 0
 
 
 class Equalities(Columns):
@@ -91,7 +83,7 @@ class Equalities(Columns):
 
         None, with what is left in `eqs`, where they have no such column.
         """
-        todo, solved = [(-_last_unit(row), row) for row in self.eqs], self.solved
+        todo, solved = [(-last_unit(row), row) for row in self.eqs], self.solved
         while todo:
             best = min(todo)
             at, pivot = best
@@ -107,7 +99,7 @@ class Equalities(Columns):
                 if said is False:
                     return False
                 if said is None:
-                    todo.append((-_last_unit(row), row))
+                    todo.append((-last_unit(row), row))
             solved.append(pivot)
             self.pivots.add(col)
         for row in solved:
@@ -120,13 +112,13 @@ class Equalities(Columns):
 
         `i = floor(t/8) + 8j` with 0 <= t < 32 says j = floor(i/8), which `0 <= t - 8i + 64j <= 7` tells no more.
         """
-        scaled = self.scaled()
-        best = strongest(self.ineqs) if scaled else None
+        wide = scaled(self.eqs)
+        best = strongest(self.ineqs) if wide else None
         if best is None:
             return False
         place = [*range(self.base), *[self.rank(col)[0] for col in range(self.base, self.width)]]
         bounds = self.intervals(best)
-        found = [from_equality(row, place, bounds, self.base, strides=False) for row in scaled]
+        found = [from_equality(row, place, bounds, self.base, strides=False) for row in wide]
         for quotient in filter(None, found):
             self.define(quotient)
             self.forget()
@@ -241,10 +233,6 @@ class Equalities(Columns):
         return True
 
     # ---- quotients
-
-    def scaled(self) -> list[list[int]]:
-        """The equalities with a coefficient beyond a unit."""
-        return [row for row in self.eqs if not _SMALL.issuperset(row[1:])]
 
     def intervals(self, best: dict[Row, int]) -> Intervals:
         """What bounds forms, by these inequalities and the divs."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import compress
 from math import gcd
 from operator import neg
@@ -18,20 +19,30 @@ from .recognise import Intervals
 from .rounding import round_rows
 
 
-def normal_inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | None | bool:
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Equalities that opposite inequalities make, and the other inequalities."""
+
+    eqs: list[Row]
+    ineqs: list[Row]
+
+
+def normal_inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | Hidden | None | bool:
     """The normal form of inequalities over dimensions alone.
 
-    None for a contradiction, False where an equality or a quotient is among them and it takes more.
+    None for a contradiction, False where a quotient is among them and it takes more; so do equalities, which are given
+    then.
     """
     best = strongest(ineqs)
     if best is None:
         return None
     if len(best) > 1 and not round_rows(best, Intervals(best, ())):
         return None
-    return _apart(best, opposed(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))
+    said = _apart(best, opposed(best))
+    return tuple(sorted([(const, *key) for key, const in best.items()])) if said is True else said
 
 
-def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None | bool:
+def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | Hidden | None | bool:
     """`normal_inequalities` of some in normal form and others; looks only where those may change something."""
     rows = list(ineqs)
     best = {row[1:]: row[0] for row in rows}
@@ -63,19 +74,28 @@ def joined(ineqs: Iterable[Row], more: Iterable[Row]) -> tuple[Row, ...] | None 
         return None
     if len(best) == count and all(map(best.__contains__, asked)):  # as they were
         pairs = [(key, opposite) for key in fresh if (opposite := tuple(map(neg, key))) in best]
-        return _apart(best, pairs) and tuple(rows)
-    return _apart(best, opposed(best)) and tuple(sorted([(const, *key) for key, const in best.items()]))
+        said = _apart(best, pairs)
+        return tuple(rows) if said is True else said
+    said = _apart(best, opposed(best))
+    return tuple(sorted([(const, *key) for key, const in best.items()])) if said is True else said
 
 
-def _apart(best: dict[Row, int], pairs: list[tuple[Row, Row]]) -> bool | None:
+def _apart(best: dict[Row, int], pairs: list[tuple[Row, Row]]) -> Hidden | bool | None:
     """Whether pairs of opposite rows are two bounds each; False where one says more, None where one contradicts."""
+    equal: list[Row] = []
+    apart = True
     for key, opposite in pairs:
         gap = best[key] + best[opposite]
         if gap < 0:
             return None
-        if gap == 0 or _defines(key, gap):
-            return False
-    return True
+        if gap == 0:
+            equal += (key, opposite)
+        elif apart and _defines(key, gap):
+            apart = False
+    if not equal:
+        return apart
+    eqs = [(best[key], *key) for key in equal[::2]]
+    return Hidden(eqs, [(const, *key) for key, const in best.items() if key not in equal])
 
 
 def opposed(best: dict[Row, int]) -> list[tuple[Row, Row]]:

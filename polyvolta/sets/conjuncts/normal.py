@@ -28,16 +28,18 @@ from ..budgets import spend
 from ..engine.columns import Div, defining_rows
 from ..engine.rows import Row, normal_eq, normal_ineq, strongest
 from .equalities import Equalities
-from .inequalities import joined, normal_inequalities, opposed
+from .inequalities import Hidden, joined, normal_inequalities, opposed
+from .plain import given_by, rewritten, scaled, solved
 from .recognise import UNLIMITED, Intervals, from_equality, from_pair
 from .rounding import round_rows, rounded
 
 ROUNDS = 8  # one is enough as a rule; where two rewritings undo each other, the result is exact, not unique
 
+Form = tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]]
+"""Divs, equalities and inequalities."""
 
-def normal_form(
-    n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]
-) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]] | None:
+
+def normal_form(n: int, divs: Sequence[Div], eqs: Iterable[Row], ineqs: Iterable[Row]) -> Form | None:
     """Divs, equalities and inequalities in normal form; None when they are plainly contradictory.
 
     Parameters
@@ -48,31 +50,59 @@ def normal_form(
     eqs, ineqs = tuple(eqs), tuple(ineqs)
     rows, width = len(eqs) + len(ineqs) + 2 * len(divs), 1 + n + len(divs)
     spend(1 + rows * width * (1 + rows // 32) // 16)
-    if not divs and not eqs:
+    if not divs or (divs.count(None) == len(divs) <= len(eqs) and not scaled(eqs)):
+        return _without_known(n, divs, eqs, ineqs)
+    work = _Work(n, divs, eqs, ineqs)
+    return work.frozen() if work.run() else None
+
+
+def _without_known(n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row]) -> Form | None:
+    """`normal_form` without known divs, as long as none turns up; with as many equalities as existentials at least."""
+    pivots: set[int] | None = set()
+    while True:
+        if eqs:
+            done = solved(n, len(divs), eqs, ineqs)
+            if done is None:
+                return None
+            eqs, ineqs, unknown, pivots, wide = done
+            divs = divs[:unknown]
+            if wide:
+                break
         plain = normal_inequalities(ineqs)
         if plain is None or isinstance(plain, tuple):
-            return None if plain is None else ((), (), plain)
+            return None if plain is None else ((), tuple(sorted(eqs)), plain)
+        if not isinstance(plain, Hidden):
+            break
+        eqs, ineqs = [*eqs, *plain.eqs], plain.ineqs
     work = _Work(n, divs, eqs, ineqs)
+    if pivots is not None:
+        work.pivots, work.unsolved = pivots, False
     return work.frozen() if work.run() else None
 
 
 def strengthened(
     n: int, divs: Sequence[Div], eqs: Sequence[Row], ineqs: Sequence[Row], more: Sequence[Row]
-) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]] | None:
+) -> Form | None:
     """A normal form of a conjunction in normal form with more inequalities: its equalities are solved already.
 
     As a rule that of `normal_form`; where two rewritings undo each other, an equal one.
     """
-    if not divs and not eqs:
-        spend(1 + len(ineqs) * n // 32)
-        plain = joined(ineqs, more)
-        if plain is None or isinstance(plain, tuple):
-            return None if plain is None else ((), (), plain)
-        work = _Work(n, (), (), (*ineqs, *more))
-        spend(1 + len(work.ineqs) * work.width // 16)
-        return work.frozen() if work.run() else None
+    width = 1 + n + len(divs)
+    if not divs:
+        spend(1 + (len(ineqs) + len(eqs)) * (width - (not eqs)) // 32)
+        given = given_by(eqs) if eqs else []
+        if given is not None:
+            plain = joined(ineqs, rewritten(more, given))
+            if plain is None or isinstance(plain, tuple):
+                return None if plain is None else ((), tuple(eqs), plain)
+            if isinstance(plain, Hidden):
+                return _without_known(n, (), [*eqs, *plain.eqs], plain.ineqs)
+            if not eqs:
+                work = _Work(n, (), (), (*ineqs, *more))
+                return work.frozen() if work.run() else None
+    else:
+        spend(1 + (len(ineqs) + len(eqs)) * width // 32)
     work = _Work(n, divs, eqs, more)
-    spend(1 + (len(ineqs) + len(eqs)) * work.width // 32)
     if not work.resume(ineqs):
         return normal_form(n, divs, eqs, [*ineqs, *more])
     return work.frozen() if work.tighten() and (work.settled() or work.run()) else None
@@ -272,8 +302,8 @@ class _Work(Equalities):
     def recognise(self) -> bool:
         """Write one quotient as a floor (see `recognise`); whether there was one."""
         best, pairs = self.best, self.pairs
-        scaled = self.scaled()
-        if not pairs and not scaled:
+        wide = scaled(self.eqs)
+        if not pairs and not wide:
             return False
         self.forget()
         place = [*range(self.base), *[self.rank(col)[0] for col in range(self.base, self.width)]]
@@ -285,10 +315,10 @@ class _Work(Equalities):
             self.ineqs = [[c, *key] for key, c in best.items()]
             self.define(found[2])
             return True
-        if not scaled:
+        if not wide:
             return False
         self.bounds.limit = UNLIMITED
-        for row in scaled:
+        for row in wide:
             col = next((p for p in self.pivots if row[p] in (1, -1)), 0)
             bounds = self.bounds.solved(row, best, col) if col else self.bounds
             quotient = from_equality(row, place, bounds, self.base, wide=bounds is self.bounds)

@@ -31,6 +31,7 @@ from ..engine.rows import complement, dot, falls, negate, picker
 from ..errors import Unbounded
 from . import conjunct as cj
 from .conjunct import Beside, Conjunct, Div, Row, defining_rows, normalise
+from .plain import given_by
 
 COSTLY = 24  # more rows, a div as four of them, than an existential less is worth: each doubles what a search may split
 CONE = 4  # existentials of which a common direction is looked for: a cone may have as many rays as pairs of its rows
@@ -43,7 +44,35 @@ def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
 
     Exact: the result has a point exactly where `c` has one above it. It may keep unknown divs.
     """
-    return _project(c, drop) if drop else c
+    if not drop:
+        return c
+    return (None if c.divs else _without(c, drop)) or _project(c, drop)
+
+
+def _without(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
+    """The projection along dimensions that nothing speaks of but one equality each, with a unit coefficient; else None.
+
+    What is left is in normal form already: each equality gives its last dimension, and none can say a quotient. So a
+    function, whose outputs equalities give, is projected to its arguments. O(size).
+    """
+    gone = picker([1 + d for d in drop])
+    for row in c.ineqs:
+        if any(gone(row)):
+            return None
+    if len(c.ineqs) == 1 and not any(c.ineqs[0][1:]):  # the one that no point satisfies
+        return None
+    eqs = list(c.eqs)
+    for d in reversed(drop):
+        users = [r for r in eqs if r[1 + d]]
+        if users:
+            if len(users) > 1 or users[0][1 + d] not in (1, -1):
+                return None
+            eqs.remove(users[0])
+    given = given_by(eqs)
+    if given is None or any(row[col] for col, _ in given for row in c.ineqs):
+        return None
+    take = picker([0, *[1 + d for d in range(c.n) if d not in drop]])
+    return Conjunct(c.n - len(drop), (), tuple(map(take, eqs)), tuple(map(take, c.ineqs)))
 
 
 @lru_cache(maxsize=1 << 15)

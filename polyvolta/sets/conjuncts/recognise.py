@@ -8,7 +8,7 @@ the ranges of columns, of what an equality gives, and of digits: floor(x/8) - 4*
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from math import gcd
@@ -154,7 +154,7 @@ class Intervals:
 
     __slots__ = ("digits", "divs", "high", "limit", "low", "others")
 
-    def __init__(self, rows: dict[Row, int], divs: Iterable[tuple[int, int, list[int]]]) -> None:
+    def __init__(self, rows: dict[Row, int], divs: Sequence[tuple[int, int, list[int]]]) -> None:
         self.low: dict[int, int] = {}
         self.high: dict[int, int] = {}
         self.limit = UNLIMITED  # divs from this column on are not to be used
@@ -168,13 +168,14 @@ class Intervals:
                 low[1 + key.index(1)] = -const
             else:
                 high[1 + key.index(-1)] = const
-        self.divs = []
-        defined = list(divs)
-        for col, den, row in defined:
+        self.divs, self.digits = [], []
+        if not divs:
+            return
+        for col, den, row in divs:
             terms = [(k, v) for k, v in enumerate(row) if k and v]
             if terms:  # one of a constant is still to be replaced
                 self.divs.append((col, den, row[0], terms))
-        self.digits = digits(defined) if len(defined) > 1 else []
+        self.digits = digits(divs) if len(divs) > 1 else []
         self.divs += [(col, r, const, [(fine, 1)]) for col, r, const, fine in self.digits]
         self.reckon()
 

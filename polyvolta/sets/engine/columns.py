@@ -7,7 +7,7 @@ coefficient is positive. Equal divs merge, constant and unused ones go, the rest
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, compress
+from itertools import compress
 from math import gcd
 from operator import neg
 
@@ -334,14 +334,9 @@ class Columns:
 
     def used_divs(self) -> set[int]:
         """The divs that a row mentions."""
-        found = set()
-        for k in range(len(self.divs)):
-            col = self.base + k
-            for row in chain(self.eqs, self.ineqs):
-                if row[col]:
-                    found.add(k)
-                    break
-        return found
+        base = self.base
+        columns = zip(*[row[base:] for row in (*self.eqs, *self.ineqs)], strict=True)
+        return {k for k, column in enumerate(columns) if any(column)}
 
     def ordered(self, used: set[int], inner: dict[int, list[int]]) -> list[int]:
         """The used divs, each behind those it depends on; the least definition first among those that can be next."""

@@ -255,6 +255,24 @@ def solved_for(eq: Row, k: int) -> Row:
     return tuple(out)
 
 
+def unbounded(rows: Sequence[Row]) -> bool:
+    """Whether plainly all rows `>= 0` hold where some columns are as large as it takes, whatever the others are.
+
+    A column that all rows allow to grow, or all to fall, satisfies those that it is in. O(size) for each round of them.
+
+    >>> unbounded([(0, 0, 1), (-1, 1, -1)]), unbounded([(0, 1, 0), (7, -1, 0)])
+    (True, False)
+    """
+    signs = [{k if row[k] > 0 else -k for k in compress(range(1, len(row)), row[1:])} for row in rows]
+    while signs:
+        every = set().union(*signs)
+        free = every.difference(map(neg, every))
+        if not free:
+            return False
+        signs = [s for s in signs if free.isdisjoint(s)]
+    return True
+
+
 def falls(row: Row, rows: Sequence[Row]) -> bool:
     """Whether some variable takes `row` below any bound from every point at which `rows` hold, which keep holding.
 

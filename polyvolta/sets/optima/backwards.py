@@ -12,7 +12,7 @@ from ..budgets import spend
 from ..engine import integer
 from ..engine.columns import defining_rows
 from ..engine.lexopt import Piece
-from ..engine.rows import Row, combine, normal_eq, normal_ineq, picker, replaced, strongest
+from ..engine.rows import Row, combine, normal_eq, normal_ineq, replaced, strongest, unbounded
 from ..engine.simplex import redundant_rows
 
 MOST_ROWS = 48  # of an elimination, and
@@ -92,7 +92,7 @@ class Backwards:
             if row is False:
                 self.contradictory = True
                 return []
-            last = max(col for col, v in enumerate(row) if v)
+            last = max(compress(range(len(row)), row))
             if last <= self.n:
                 self.eqs.append(row)
                 continue
@@ -106,9 +106,11 @@ class Backwards:
                 row = _exchanged(row, other, last, way)
             image = [-row[last] * v for v in row]
             image[last] = 0
-            left = [replaced(r, last, image) for r in left]
-            ineqs = [tuple(replaced(r, last, image)) for r in ineqs]
-            self.kept = {c: (e, [tuple(replaced(r, last, image)) for r in rs]) for c, (e, rs) in self.kept.items()}
+            left = [replaced(r, last, image) if r[last] else r for r in left]
+            ineqs = [replaced(r, last, image) if r[last] else r for r in ineqs]
+            for c, (e, rs) in self.kept.items():
+                if any(r[last] for r in rs):
+                    self.kept[c] = e, [replaced(r, last, image) for r in rs]
             self.kept[last] = (True, [tuple(image)])
         return ineqs
 
@@ -238,20 +240,9 @@ class Backwards:
         """Whether there is no solution for any parameters."""
         if self.contradictory or not (self.rows or self.eqs):
             return self.contradictory
-        if not self.eqs and not self.given and _plainly_solvable(list(self.rows)):
+        if not self.eqs and not self.given and unbounded([(c, *k) for k, c in self.rows.items()]):
             return False
         return integer.is_empty(self.n, self.equalities(), [*self.domain(), *self.given])
-
-
-def _plainly_solvable(rows: list[Row]) -> bool:
-    """Whether far out is a solution: a column of one sign satisfies all rows that it is in."""
-    while rows:
-        free = [k for k, column in enumerate(zip(*rows, strict=True)) if (min(column) >= 0) != (max(column) <= 0)]
-        if not free:
-            return False
-        of_free = picker(free)
-        rows = [r for r in rows if not any(of_free(r))]
-    return True
 
 
 def _exchanged(row: Sequence[int], a: int, b: int, way: int) -> list[int]:

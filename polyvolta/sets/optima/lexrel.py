@@ -306,22 +306,24 @@ def optimum(relation: R, sign: int) -> R:
     n_par = len(relation.param_names)
     parts = []
     for space, cs in relation.parts:
-        n_fixed = n_par + space.n_in
-        if n_fixed and len(cs) > 1:
-            pieces = map(_joint, union_optimum(cs, n_fixed, sign, space))
-            pinned = [_pinned(space.n_out, n_fixed, p.divs, p.values, p) for p in pieces]
-            parts.append((space, tuple([c for c in pinned if c is not None])))
-            continue
-        found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
-        if not n_fixed:  # of points in one space the first or the last one
-            points = [_point(values) for pieces in found for _, values, _ in pieces]
-            parts.append((space, (_at(min(points) if sign < 0 else max(points)),) if points else ()))
-            continue
-        parts.append((space, _pinned_alike(space.n_out, n_fixed, found[0]) if found else ()))
+        parts.append((space, optimum_pieces(cs, n_par + space.n_in, sign, space)))
     return relation._of(relation.param_names, parts)
 
 
-def union_optimum(cs: Sequence[Conjunct], n_fixed: int, sign: int, space: Space) -> Sequence[Valued]:
+def optimum_pieces(cs: Sequence[Conjunct], n_fixed: int, sign: int, space: object) -> tuple[Conjunct, ...]:
+    """The optimum of several conjuncts together in the dimensions behind the first `n_fixed`; `space` is for errors."""
+    if n_fixed and len(cs) > 1:
+        pieces = map(_joint, union_optimum(cs, n_fixed, sign, space))
+        pinned = [_pinned(cs[0].n - n_fixed, n_fixed, p.divs, p.values, p) for p in pieces]
+        return tuple([c for c in pinned if c is not None])
+    found = [_bounded_optimum(c, n_fixed, sign, space) for c in cs]
+    if not n_fixed:  # of points in one space the first or the last one
+        points = [_point(values) for pieces in found for _, values, _ in pieces]
+        return (_at(min(points) if sign < 0 else max(points)),) if points else ()
+    return _pinned_alike(cs[0].n - n_fixed, n_fixed, found[0]) if found else ()
+
+
+def union_optimum(cs: Sequence[Conjunct], n_fixed: int, sign: int, space: object) -> Sequence[Valued]:
     """The optimum of several conjuncts together: inputs and values. Inputs with the same values may overlap."""
     return _best([_bounded_optimum(c, n_fixed, sign, space) for c in cs], n_fixed, sign)
 

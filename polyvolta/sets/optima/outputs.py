@@ -31,6 +31,10 @@ def _solved_outputs(c: Conjunct, n_fixed: int) -> tuple[Row, ...] | None:
     """`solved_outputs` behind so many parameters and inputs."""
     base = 1 + c.n
     outputs = range(1 + n_fixed, base)
+    if not c.divs:
+        plain = _given_outputs(c, outputs)
+        if not isinstance(plain, bool):
+            return plain
     bound = set(outputs)
     for k, div in enumerate(c.divs):
         if div is None or any(div[1][col] for col in bound if col < len(div[1])):
@@ -48,6 +52,22 @@ def _solved_outputs(c: Conjunct, n_fixed: int) -> tuple[Row, ...] | None:
         row = solved.get(col)
         if row is None or abs(row[col]) != 1 or any(row[b] for b in bound if b != col):
             return None
+        value = [-row[col] * v for v in row]
+        value[col] = 0
+        found.append(tuple(value))
+    return tuple(found)
+
+
+def _given_outputs(c: Conjunct, outputs: range) -> tuple[Row, ...] | None | bool:
+    """`_solved_outputs` where one equality gives each output, or none speaks of one; False where it takes more."""
+    found: list[Row] = []
+    for col in outputs:
+        users = [r for r in c.eqs if r[col]]
+        if not users:
+            return None
+        row = users[0]
+        if len(users) > 1 or abs(row[col]) != 1 or any(row[other] for other in outputs if other != col):
+            return False
         value = [-row[col] * v for v in row]
         value[col] = 0
         found.append(tuple(value))
