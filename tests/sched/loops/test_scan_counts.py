@@ -60,6 +60,11 @@ TREES = {
              options: "{ atomic[1] }" } }""",
         {0: 1, 1: 5, 5: 18, 9: 29, 40: 101},
     ),
+    "two values that others with more of them leave at all sizes but small ones": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 1; T[i, j] : -1 <= i <= 2 and N <= 2i + 2 and 0 <= j <= N }",
+             child: { schedule: "[{ S[i] -> [(i)]; T[i, j] -> [(i)] }]" } }""",
+        {-1: 21, 0: 25, 6: 25, 7: 4, 40: 4},
+    ),
     "values of floors in a band below that sizes bound: what is not put in is as it was": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= N and 3 <= j <= 6 and i <= 2j <= i + 3 }", child: {
              schedule: "[{ S[i, j] -> [(floor(j/2))] }]", child: { sequence: [
