@@ -65,6 +65,13 @@ TREES = {
              child: { schedule: "[{ S[i] -> [(i)]; T[i, j] -> [(i)] }]" } }""",
         {-1: 21, 0: 25, 6: 25, 7: 4, 40: 4},
     ),
+    "what one has alone of a nest, whose loops ask for another one at each of their values": (
+        """{ domain: "[N] -> { S[i, j, k] : 0 <= i < N and 0 <= j <= 1 and 0 <= k <= 2;
+             T[i, j, k] : 4 <= i <= 2N and 1 <= j <= 2 and 0 <= k <= 1 }", child: {
+             schedule: "[{ S[i, j, k] -> [(i)]; T[i, j, k] -> [(i)] }, { S[i, j, k] -> [(j)]; T[i, j, k] -> [(j)] },
+             { S[i, j, k] -> [(k)]; T[i, j, k] -> [(k)] }]" } }""",
+        {0: 2, 1: 28, 3: 110, 9: 366, 40: 1668},
+    ),
     "values of floors in a band below that sizes bound: what is not put in is as it was": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= N and 3 <= j <= 6 and i <= 2j <= i + 3 }", child: {
              schedule: "[{ S[i, j] -> [(floor(j/2))] }]", child: { sequence: [

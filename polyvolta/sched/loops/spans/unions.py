@@ -13,6 +13,7 @@
     S1[i] -> [i] for n < 3 and 0 <= i < 4, S2[i] -> [i] for 0 < i < 3      S2 alone where n is 3 or more: two values
     S1[i] -> [i, i/2], S2[] -> [2, 7], the second separate      to 1, at 2, and from 3 on, where S1 is not told apart
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]      what S1 has between them alone, in a loop of its own
+    S1[i, j, k] -> [i, j, k], S2[i, j, k] -> [i, j, k] for i < n       to n - 1, and what S1 has alone from n on
     S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`numbers`)
     S1[i] -> [i] for i < n, S2[i] -> [i] for i < m      a loop of S1 that asks for S2, and S2 from n on (`unordered`)
     S1[i] -> [i] for 0 <= i < n, S2[] -> [4]            S1 to 3, S2, S1 from 4 on, outermost (`numbers`)
@@ -59,6 +60,7 @@ from polyvolta.sets.budgets import bounded
 PROGRAMS = 20_000  # steps of linear programs that may tell where a loop of many shadows has holes
 STEPS = 15_000  # of a search for disjoint pieces of that many, beyond which these are to be fewer
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
+NEST = 2  # loops inside one, in each of which others are tested, so that one of these is enough
 MUCH = 3  # tests at each value for which it is where the others have but a few values
 
 Items = list[list[Lane]]  # what is to be a loop, each
@@ -323,12 +325,14 @@ def _alone(loop: Shared) -> Items | None:
     """The many values that one has alone, if at least two others are not tested there, or three: it is written twice.
 
     One other is enough if it is tested before each instance and behind it, or if it has few values and an innermost
-    loop asks much at each. Short loops that are left are cut as such in an outermost one.
+    loop asks much at each, or in an outermost loop with a nest inside, whose loops ask for it at each of their values.
+    Short loops that are left are cut as such in an outermost one.
     """
     if not (loop.place.outermost or loop.place.innermost):
         return None
     least = OTHERS[loop.place.innermost and loop.place.outermost]
-    if len(loop.shadows) <= least and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first):
+    nest = loop.place.outermost and sum(map(bool, loop.columns[loop.k + 1 :])) >= NEST
+    if nest or (len(loop.shadows) <= least and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first)):
         least = 1
     much = loop.place.innermost and asked(loop.known, loop.lanes, loop.k, loop.col) >= MUCH
     items = loop.within(alone(loop.known, loop.shadows, loop.col, least, loop.place.innermost, much))
