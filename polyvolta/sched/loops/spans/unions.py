@@ -54,13 +54,14 @@ from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
 from polyvolta.sched.loops.spans.unordered import around_one
 from polyvolta.sched.loops.weighing.cuts import weighed
 from polyvolta.sched.loops.weighing.gaps import TOLD, Gaps
+from polyvolta.sched.loops.weighing.samples import Samples
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 PROGRAMS = 20_000  # steps of linear programs that may tell where a loop of many shadows has holes
 STEPS = 15_000  # of a search for disjoint pieces of that many, beyond which these are to be fewer
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
-NEST = 2  # loops inside one, in each of which others are tested, so that one of these is enough
+NEST = 2  # loops inside an outermost one, in each of which one other is tested, for which it is
 MUCH = 3  # tests at each value for which it is where the others have but a few values
 
 Items = list[list[Lane]]  # what is to be a loop, each
@@ -325,14 +326,12 @@ def _alone(loop: Shared) -> Items | None:
     """The many values that one has alone, if at least two others are not tested there, or three: it is written twice.
 
     One other is enough if it is tested before each instance and behind it, or if it has few values and an innermost
-    loop asks much at each, or in an outermost loop with a nest inside, whose loops ask for it at each of their values.
-    Short loops that are left are cut as such in an outermost one.
+    loop asks much at each. Short loops that are left are cut as such in an outermost one.
     """
     if not (loop.place.outermost or loop.place.innermost):
         return None
     least = OTHERS[loop.place.innermost and loop.place.outermost]
-    nest = loop.place.outermost and sum(map(bool, loop.columns[loop.k + 1 :])) >= NEST
-    if nest or (len(loop.shadows) <= least and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first)):
+    if len(loop.shadows) <= least and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first):
         least = 1
     much = loop.place.innermost and asked(loop.known, loop.lanes, loop.k, loop.col) >= MUCH
     items = loop.within(alone(loop.known, loop.shadows, loop.col, least, loop.place.innermost, much))
@@ -378,6 +377,18 @@ def _two_of_sizes(loop: Shared) -> Items | None:
     return loop.within(by_sizes(loop.known, loop.lanes, loop.k, loop.columns, True))
 
 
+def _alone_in_nest(loop: Shared) -> Items | None:
+    """In an outermost loop with a nest inside the values that one of two has alone, where their ends are at one size.
+
+    The loops of the nest ask for the other one at each of theirs. Where there are more sizes loops are `weighed`.
+    """
+    if not loop.place.outermost or sum(map(bool, loop.columns[loop.k + 1 :])) < NEST:
+        return None
+    if Samples(loop.known, loop.shadows, loop.col).places:
+        return None
+    return loop.within(alone(loop.known, loop.shadows, loop.col, 1, False, False))
+
+
 def _around_one(loop: Shared) -> Items:
     """What begins or ends in an order that no size decides: one with tests, and what others have beside it."""
     shadows, where = shadows_and_remainders(loop.known, loop.lanes, loop.k, loop.col)
@@ -404,4 +415,5 @@ RULES: tuple[Callable[[Shared], Items | None], ...] = (
     _several,
     _steady,
     _two_of_sizes,
+    _alone_in_nest,
 )
