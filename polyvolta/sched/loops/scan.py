@@ -35,6 +35,7 @@ from polyvolta.sched.loops.hoisting.guards import met
 from polyvolta.sched.loops.hoisting.idle import asked_before, remainders_before, seldom_before
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import least_apart
+from polyvolta.sched.loops.hoisting.meeting import meeting_apart
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
 from polyvolta.sched.loops.hoisting.tidy import tidied
@@ -213,6 +214,7 @@ def _walked(scanner: Scanner, domain: Domain, context: Set | None, branches: boo
     body = asked_apart(body) if branches else body
     if branches and meeting(body):
         body = scanner.searched(body, branched, scanner.known, body)
+    body = meeting_apart(body) if branches and meeting(body) else body
     body = least_apart(scanner.known, body) if branches else body
     made = Scan(body, scanner.extents, ranges, tuple(scanner.notes), scanner.params)
     return replace(made, largest=largest(made))

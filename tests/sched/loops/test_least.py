@@ -129,6 +129,19 @@ def test_a_guard_around_loops_without_calls_at_the_least_size_is_narrower():
     assert made == below(("ge", N - 2), loop("c0", 0, 9, Call("A", (C,))))
 
 
+def test_a_few_values_at_the_end_at_which_the_same_is_called_are_apart_together():
+    """At N = 1, 2 and 3 A(0) alone; at N = 4, at which it is, too, loops find it: one condition tells three values."""
+    find = loop("c0", 0, 6, below(("eq", C), Call("A", (C,))))
+    wide = loop("c1", 5, N, loop("c2", 0, N, Call("B", (D, N))))
+    body = (find, wide)
+    (made,) = least_apart(known(), body)
+    assert isinstance(made, If) and made.conditions == (("ge", N - 4),) and made.other == (Call("A", (aff(0),)),)
+    for n in range(1, 8):
+        assert run((made,), N=n, M=7) == run(body, N=n, M=7)
+    (made,) = least_apart(known(), (find, loop("c1", N, 2, Call("B", (D, D))), *body))  # another one at each
+    assert isinstance(made, If) and made.conditions == (("ge", N - 2),)
+
+
 CYCLIC = """[N] -> { D[p, k] : 0 <= k < N and k mod 8 = p and 0 <= p < 8;
                      A[p, k, i] : 0 <= k < i < N and k mod 8 = p and 0 <= p < 8;
                      B[p, k, j, i] : 0 <= k < j < N and j <= i < N and j mod 8 = p and 0 <= p < 8 }"""

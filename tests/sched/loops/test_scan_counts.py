@@ -54,6 +54,24 @@ TREES = {
              { filter: "{ S[i] }" } ] } } } }""",
         {0: 0},
     ),
+    "an atomic loop in steps, on which another one's one value is where a loop outside has one": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N; T[] : N >= 9 }", child: {
+             schedule: "[{ S[i] -> [(i mod 3)]; T[] -> [(2)] }, { S[i] -> [(i)]; T[] -> [(5)] }]",
+             options: "{ atomic[1] }" } }""",
+        {0: 1, 1: 5, 5: 18, 9: 29, 40: 101},
+    ),
+    "two values that others with more of them leave at all sizes but small ones": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 1; T[i, j] : -1 <= i <= 2 and N <= 2i + 2 and 0 <= j <= N }",
+             child: { schedule: "[{ S[i] -> [(i)]; T[i, j] -> [(i)] }]" } }""",
+        {-1: 21, 0: 25, 6: 25, 7: 4, 40: 4},
+    ),
+    "what one has alone of a nest, whose loops ask for another one at each of their values": (
+        """{ domain: "[N] -> { S[i, j, k] : 0 <= i < N and 0 <= j <= 1 and 0 <= k <= 2;
+             T[i, j, k] : 4 <= i <= 2N and 1 <= j <= 2 and 0 <= k <= 1 }", child: {
+             schedule: "[{ S[i, j, k] -> [(i)]; T[i, j, k] -> [(i)] }, { S[i, j, k] -> [(j)]; T[i, j, k] -> [(j)] },
+             { S[i, j, k] -> [(k)]; T[i, j, k] -> [(k)] }]" } }""",
+        {0: 2, 1: 28, 3: 110, 9: 366, 40: 1668},
+    ),
     "values of floors in a band below that sizes bound: what is not put in is as it was": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= N and 3 <= j <= 6 and i <= 2j <= i + 3 }", child: {
              schedule: "[{ S[i, j] -> [(floor(j/2))] }]", child: { sequence: [
@@ -603,7 +621,7 @@ TREES = {
                { S[i, j, k] -> [(-2j - 1)]; T[i, j] -> [(-2i - j - 2)] },
                { S[i, j, k] -> [(3j + 1)]; T[i, j] -> [(4*floor(j/4))] }]",
              options: "{ atomic[0]; atomic[1]; atomic[2]; atomic[3] }" } } }""",
-        {0: 52},
+        {0: 40},
     ),
     "a statement at some sizes and one value of a loop, in a separate one": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= 9; T[i] : N mod 6 <= 2 and N - 1 <= i <= 3 }", child: { schedule:

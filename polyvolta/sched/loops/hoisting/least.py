@@ -12,7 +12,8 @@
 With its number put in, loops run over numbers and conditions are true or false: what the code does there is found by
 running it. Other sizes may stand in what is called. It takes one test more at all other sizes, where each of these
 loops has more values, and a call more of code for each that is left. Where a condition inside is one that the new one
-decides, it is no test more: so it is with `n <= 0` in the other branch of `n >= 2`, where n = 1 is apart.
+decides, it is no test more: so it is with `n <= 0` in the other branch of `n >= 2`, where n = 1 is apart. Where
+the same is called at the next value or two, these are apart with it: one test tells them all.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ CALLS = 5  # calls that are written out, at most
 EACH = 3  # tests for each of them up to which they are left in loops, which may run for them alone
 NEXT = 15  # tests at the next size from which on one more is little
 FREE = 2  # the same where one more at the end spares one elsewhere
+LIKE = 3  # values that may be apart, from the end on
 FEW, BELOW, MANY = 6, 25, 200  # the same of all, and below a condition; tests beyond which they are not looked for
 
 
@@ -71,31 +73,53 @@ def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[As
         col = known.columns.ids[name]
         least, most = known.low.get(col), known.high.get(col)
         if least is not None and most is None:
-            end, step, above = least, 1, var(name) - least - 1
+            end, step = least, 1
         elif most is not None and least is None:
-            end, step, above = most, -1, most - 1 - var(name)
+            end, step = most, -1
         else:
             continue
         if end < 0:
             continue
-        there = _Run()
-        more: tuple[Condition, ...] = (("ge", above),)
-        with suppress(_Undecided):
+        there = Run()
+        with suppress(Undecided):
             there.run(body, {name: end})
             many = there.tests > max(FEW, FREE * len(there.calls)) and not known.surely_excludes(_equal(col, end))
             if many and any(id(c) not in there.met for c in _calls(body)):
+                last, total = _alike(known, body, name, there, end, step)
+                more: tuple[Condition, ...] = (("ge", step * (var(name) - last) - 1),)
                 inside = asked_once(body, more)
-                tests, spared = _beside(body, inside, {name: end + step})
-                if spared or (end > 0 and tests >= NEXT and there.tests > max(few, EACH * len(there.calls))):
+                tests, spared = _beside(body, inside, {name: last + step})
+                if spared or (end > 0 and tests >= NEXT and total > max(few, EACH * len(there.calls))):
                     return (If(more, inside, body[0].at, tuple(there.calls)),)
     made = tuple([_inside(known, node) for node in body])
     return body if all(a is b for a, b in zip(made, body, strict=True)) else made
 
 
+def _alike(known: Known, body: Sequence[Ast], name: str, there: Run, end: int, step: int) -> tuple[int, int]:
+    """The last of a few values of a size from its end on at which code calls the same, and its tests at all of them.
+
+    One condition tells these from all others, so that it spares the tests of each.
+    """
+    total, last = there.tests, end
+    for value in range(end + step, end + LIKE * step, step):
+        beside = Run()
+        with suppress(Undecided):
+            beside.run(body, {name: value})
+            if (
+                value >= 0
+                and beside.calls == there.calls
+                and not known.surely_excludes(_equal(known.columns.ids[name], value))
+            ):
+                total, last = total + beside.tests, value
+                continue
+        break
+    return last, total
+
+
 def _beside(body: Sequence[Ast], inside: Sequence[Ast], values: Mapping[str, int]) -> tuple[int, bool]:
     """How many tests code makes at the size next to the end, up to what is undecided; whether one is spared there."""
-    before, after = _Run(inf), _Run(inf)
-    with suppress(_Undecided):
+    before, after = Run(inf), Run(inf)
+    with suppress(Undecided):
         before.run(body, values)
         after.run(inside, values)
         return before.tests, after.tests < before.tests
@@ -145,12 +169,12 @@ def _calls(body: Sequence[Ast]) -> Iterator[Call]:
             yield from _calls(within(node))
 
 
-class _Undecided(Exception):
+class Undecided(Exception):
     """What runs depends on more than numbers, or is too much."""
 
 
 @dataclass(slots=True)
-class _Run:
+class Run:
     """Calls as they run with numbers put in, which of the code they are, and how many tests are made."""
 
     most: float = CALLS
@@ -173,9 +197,9 @@ class _Run:
                         self.tests += 1
                         self.run(inside, {**values, name: v})
                 case _:  # a mark stands around all that it is of; a loop without an end has no last call
-                    raise _Undecided
+                    raise Undecided
             if len(self.calls) > self.most or self.tests > MANY:
-                raise _Undecided
+                raise Undecided
 
     def hold(self, conditions: Sequence[Condition], values: Mapping[str, int]) -> bool:
         return all(self._holds(c, values) for c in conditions)
@@ -193,5 +217,5 @@ def _number(bound: Bound, values: Mapping[str, int]) -> int:
     if isinstance(bound, Extreme):
         return (min if bound.kind == "min" else max)([_number(e, values) for e in bound.terms])
     if isinstance(bound, Choice) or not (found := bound.subs(values)).is_constant:
-        raise _Undecided
+        raise Undecided
     return found.const

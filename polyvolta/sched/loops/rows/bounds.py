@@ -18,7 +18,7 @@ from math import inf
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, least_of, negated, plus, without
-from polyvolta.sched.loops.rows.strides import common_stride, grid, stride
+from polyvolta.sched.loops.rows.strides import stride, stride_of_all
 from polyvolta.sched.loops.rows.tableaus import ALMOST, Sparse
 
 NEAR = 2  # values by which others may miss a bound that is moved for them
@@ -147,7 +147,7 @@ def bounds(known: Known, shadows: Sequence[System], col: int, where: Sequence[Sy
     low, high = _needed(tab, 0, low, len(high)), high
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     high = _needed(tab, len(low), high, 0)
-    step, residue = common_stride(known, [grid(known, s, col) for s, *_ in found])
+    step, residue = stride_of_all(known, [s for s, *_ in found], col)
     partial = [(_telling(known, there, lo, high), lo) for _, lo, _, _, there in found]
     lows = [] if low else _outermost(known, partial, col, 1)
     partial = [(_telling(known, there, hi, low), hi) for _, _, hi, _, there in found]

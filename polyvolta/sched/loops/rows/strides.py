@@ -78,7 +78,7 @@ def stepping(known: Known, shadows: Sequence[System], col: int) -> list[Congruen
     """The congruences that all of some shadows share, and the stride that all their values of a column have."""
     out = System()
     out.mods = [row for row in shadows[0].mods if all(row in s.mods for s in shadows)]
-    step, (key, const) = common_stride(known, [grid(known, s, col) for s in shadows])
+    step, (key, const) = stride_of_all(known, shadows, col)
     if step > 1:
         out.mod(plus(1, ((col, 1),), -1, key), -const, step)
     return out.mods
@@ -91,3 +91,33 @@ def common_stride(known: Known, each: Sequence[tuple[int, Row]]) -> tuple[int, R
         whole, shift = known.grid(plus(1, other[0], -1, residue[0]))
         step = gcd(step, d, whole, shift + other[1] - residue[1])
     return (step, _residue(known, *residue, step)) if step > 1 else (1, ((), 0))
+
+
+def stride_of_all(known: Known, shadows: Sequence[System], col: int) -> tuple[int, Row]:
+    """The coarsest grid that has all values of a column of some shadows, each where it has any.
+
+    Of c1 = c0 mod 3 and c1 = 2 at c0 = 5 it is c0 modulo 3: the second has values where 2 is on it alone. What a shadow
+    says of what is outside is asked only if the others have a grid that is left for it: a few reductions.
+    """
+    each = [grid(known, s, col) for s in shadows]
+    found, most = common_stride(known, each), gcd(*[d for d, _ in each])
+    if found[0] in (0, most) or most < 2:
+        return found
+    at = next(k for k, (d, _) in enumerate(each) if d)
+    key, const = each[at][1]
+    step = most
+    for k, (_, other) in enumerate(each):
+        if k != at:
+            there = known.given(_beside(shadows[k], col, most))
+            whole, shift = there.grid(plus(1, other[0], -1, key))
+            step = gcd(step, whole, shift + other[1] - const)
+    return (step, _residue(known, key, const, step)) if step > found[0] else found
+
+
+def _beside(shadow: System, col: int, d: int) -> System:
+    """What a shadow says of residues of what is not a column, modulo a number where it says more."""
+    out = System()
+    for key, const, e in (*shadow.mods, *[(*row, d) for row in shadow.eqs]):
+        if not coefficient(key, col):
+            out.mod(key, const, e)
+    return out

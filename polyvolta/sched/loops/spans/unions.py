@@ -10,8 +10,10 @@
     S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n      an innermost one to n - 1, and what is at n
     S1[i] -> [i] for n <= i <= 3n, S2[i] -> [i] for i < 2  to 1, with tests of n <= c0, and S1 from 2 on: few stay whole
     S1[i] -> [i] for n < 3, S2[] -> [-1], S3[] -> [1]      S2, then S3, where n is 3 or more: no loop finds them
+    S1[i] -> [i] for n < 3 and 0 <= i < 4, S2[i] -> [i] for 0 < i < 3      S2 alone where n is 3 or more: two values
     S1[i] -> [i, i/2], S2[] -> [2, 7], the second separate      to 1, at 2, and from 3 on, where S1 is not told apart
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]      what S1 has between them alone, in a loop of its own
+    S1[i, j, k] -> [i, j, k], S2[i, j, k] -> [i, j, k] for i < n       to n - 1, and what S1 has alone from n on
     S1[i] -> [i] for 0 <= i <= 1, S2[] -> [0]              0, then 1: no loop of two iterations, outermost (`numbers`)
     S1[i] -> [i] for i < n, S2[i] -> [i] for i < m      a loop of S1 that asks for S2, and S2 from n on (`unordered`)
     S1[i] -> [i] for 0 <= i < n, S2[] -> [4]            S1 to 3, S2, S1 from 4 on, outermost (`numbers`)
@@ -52,12 +54,14 @@ from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
 from polyvolta.sched.loops.spans.unordered import around_one
 from polyvolta.sched.loops.weighing.cuts import weighed
 from polyvolta.sched.loops.weighing.gaps import TOLD, Gaps
+from polyvolta.sched.loops.weighing.samples import Samples
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 PROGRAMS = 20_000  # steps of linear programs that may tell where a loop of many shadows has holes
 STEPS = 15_000  # of a search for disjoint pieces of that many, beyond which these are to be fewer
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
+NEST = 2  # loops inside an outermost one, in each of which one other is tested, for which it is
 MUCH = 3  # tests at each value for which it is where the others have but a few values
 
 Items = list[list[Lane]]  # what is to be a loop, each
@@ -366,6 +370,25 @@ def _steady(loop: Shared) -> Items | None:
     return loop.within(steady(loop.known, loop.shadows, loop.col, ONCE)) if loop.place.innermost else None
 
 
+def _two_of_sizes(loop: Shared) -> Items | None:
+    """In an outermost loop small sizes, at which others leave two of its values at most."""
+    if not loop.place.outermost:
+        return None
+    return loop.within(by_sizes(loop.known, loop.lanes, loop.k, loop.columns, True))
+
+
+def _alone_in_nest(loop: Shared) -> Items | None:
+    """In an outermost loop with a nest inside the values that one of two has alone, where their ends are at one size.
+
+    The loops of the nest ask for the other one at each of theirs. Where there are more sizes loops are `weighed`.
+    """
+    if not loop.place.outermost or sum(map(bool, loop.columns[loop.k + 1 :])) < NEST:
+        return None
+    if Samples(loop.known, loop.shadows, loop.col).places:
+        return None
+    return loop.within(alone(loop.known, loop.shadows, loop.col, 1, False, False))
+
+
 def _around_one(loop: Shared) -> Items:
     """What begins or ends in an order that no size decides: one with tests, and what others have beside it."""
     shadows, where = shadows_and_remainders(loop.known, loop.lanes, loop.k, loop.col)
@@ -391,4 +414,6 @@ RULES: tuple[Callable[[Shared], Items | None], ...] = (
     _both_values,
     _several,
     _steady,
+    _two_of_sizes,
+    _alone_in_nest,
 )
