@@ -10,7 +10,7 @@ from collections.abc import Sequence as List
 from dataclasses import dataclass, field
 from math import inf
 
-from polyvolta.sched.loops.ast import Condition
+from polyvolta.sched.loops.ast import Condition, comparisons
 from polyvolta.sched.loops.conditions import (
     alike,
     any_of,
@@ -38,6 +38,7 @@ from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Leaf, LoopType, Member, Node
 
+ALONE = 4  # places where one of several systems holds alone, beyond which it is not asked whether anything runs there
 BRIEF = 1  # steps of an innermost loop that tests hardly more than is tested before it
 
 
@@ -283,23 +284,39 @@ class Around:
             self.unensured(k, there, state, b)
         return where if all(map(has_rows, where)) and len(widest(state.known, where)) > 1 else None
 
-    def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
+    def somewhere(
+        self, where: list[System], b: Bounds, state: State, values: List[System] = ()
+    ) -> tuple[Condition, ...]:
         """The condition that one of some systems holds, if the loop may run where none does.
 
         Of more than a few, only where no bound says it. In a loop without a limit not if none holds at small sizes
         alone: to look for values there costs less than to ask at each iteration at all sizes.
+
+        Parameters
+        ----------
+        values : what lanes of an outermost loop say of it; a system is left out where the others don't hold and
+            integers leave these none (`met`), if the condition is no longer then.
         """
         if not all(map(has_rows, where)):
             return ()
-        where = widest(state.known, where)
+        each, where = where, widest(state.known, where)
         if len(where) > CASES or (len(where) > FEW and b.choosing):
             return ()
         there = [state.known.given(loop) for loop in b.cases()]
         nowhere = [known.given(place) for known in there for place in elsewhere(known, where, state.either)]
         if not nowhere or (unlimited(state) and few_sizes(state.known, nowhere)):
             return ()
-        where = widest(state.known, loosened(state.known, where))
-        return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
+        found = self.one_of(where, state.known)
+        fewer = self.writer.searched(each, met, state.known, each, values) if values and len(where) > 1 else each
+        if len(fewer) < len(each):
+            shorter = self.one_of(widest(state.known, fewer), state.known)
+            found = shorter if comparisons(shorter) <= comparisons(found) else found
+        return found
+
+    def one_of(self, where: list[System], known: Known) -> tuple[Condition, ...]:
+        """The condition that one of some systems holds."""
+        where = widest(known, loosened(known, where))
+        return any_of([stated(known.columns, there, self.writer.tidy) for there in where])
 
     def simpler(self, shadow: System, col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
         """Conditions outside of a loop, which its bounds ensure as they are, if enough bounds are spared with them."""
@@ -370,6 +387,24 @@ class Around:
         if shadow is lanes[0].shadows[k]:
             return lanes[0].around(k, col, known)
         return implied(known, [lane.around(k, col, known) for lane in lanes])
+
+
+def met(known: Known, where: list[System], values: List[System]) -> list[System]:
+    """Systems of which one holds where one of some has a value, less those that integers don't need beside the others.
+
+    Of N <= 2 and M <= 1, of M >= 3, of N >= 3 and of N >= 1 for 0 <= i < N, i = M mod 3, the last one would be met
+    alone at M = 2 and 1 <= N <= 2, where there is no i. What has a value anywhere still meets one: a system goes only
+    where none of these has a value at any place at which it holds alone, the ones gone before left out. It takes some
+    steps for each of these values at each such place.
+    """
+    out = list(where)
+    for s in sorted(where, key=length):
+        rest = [other for other in out if other is not s]
+        there = known.given(s)
+        places = [there.given(place) for place in elsewhere(there, rest)] if rest else []
+        if 0 < len(places) <= ALONE and all(p.surely_excludes(one) for p in places for one in values):
+            out = rest
+    return out
 
 
 def without_it(known: Known, key: Key, const: int) -> Known:

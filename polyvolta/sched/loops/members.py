@@ -239,7 +239,8 @@ class BandLoops(Around):
         if value is None and b.bounded(-1):
             if where is None and len(lanes) > 1 and self.writer.parted:
                 where = self.several(k, lanes, b, state)
-            told = self.somewhere(where, b, state) if where is not None else ()
+            values = [lane.shadows[k] for lane in lanes] if outermost(state) else ()
+            told = self.somewhere(where, b, state, values) if where is not None else ()
         if value is not None:
             body = self.at_value(k, group.parts, value, state)
         elif unroll:
