@@ -25,6 +25,7 @@ from polyvolta.sched.loops.conditions import (
     uncovered,
     widest,
 )
+from polyvolta.sched.loops.hoisting.met import met
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, nearer, single
 from polyvolta.sched.loops.rows.known import Known, sides
@@ -38,7 +39,6 @@ from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Leaf, LoopType, Member, Node
 
-ALONE = 4  # places where one of several systems holds alone, beyond which it is not asked whether anything runs there
 BRIEF = 1  # steps of an innermost loop that tests hardly more than is tested before it
 
 
@@ -91,6 +91,11 @@ class Around:
     def innermost(self, k: int, lanes: list[Lane]) -> bool:
         """Whether there is no loop inside of that of member k."""
         return self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
+
+    def atomic(self, k: int, lanes: list[Lane]) -> int:
+        """The number of the next loop inside of that of member k, if that is atomic; 0 elsewhere."""
+        inner = next((j for j, col in enumerate(self.columns) if j > k and col), 0)
+        return inner if inner and self.loop_type(inner, lanes) == "atomic" else 0
 
     def conditions(self, lanes: list[Lane], state: State) -> tuple[list[Lane], System]:
         """The lanes that may have instances here, and the conditions on what is outside that they share."""
@@ -387,24 +392,6 @@ class Around:
         if shadow is lanes[0].shadows[k]:
             return lanes[0].around(k, col, known)
         return implied(known, [lane.around(k, col, known) for lane in lanes])
-
-
-def met(known: Known, where: list[System], values: List[System]) -> list[System]:
-    """Systems of which one holds where one of some has a value, less those that integers don't need beside the others.
-
-    Of N <= 2 and M <= 1, of M >= 3, of N >= 3 and of N >= 1 for 0 <= i < N, i = M mod 3, the last one would be met
-    alone at M = 2 and 1 <= N <= 2, where there is no i. What has a value anywhere still meets one: a system goes only
-    where none of these has a value at any place at which it holds alone, the ones gone before left out. It takes some
-    steps for each of these values at each such place.
-    """
-    out = list(where)
-    for s in sorted(where, key=length):
-        rest = [other for other in out if other is not s]
-        there = known.given(s)
-        places = [there.given(place) for place in elsewhere(there, rest)] if rest else []
-        if 0 < len(places) <= ALONE and all(p.surely_excludes(one) for p in places for one in values):
-            out = rest
-    return out
 
 
 def without_it(known: Known, key: Key, const: int) -> Known:
