@@ -10,7 +10,7 @@ from collections.abc import Sequence as List
 from dataclasses import dataclass, field
 from math import inf
 
-from polyvolta.sched.loops.ast import Condition
+from polyvolta.sched.loops.ast import Condition, comparisons
 from polyvolta.sched.loops.conditions import (
     alike,
     any_of,
@@ -25,6 +25,7 @@ from polyvolta.sched.loops.conditions import (
     uncovered,
     widest,
 )
+from polyvolta.sched.loops.hoisting.met import met
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds, nearer, single
 from polyvolta.sched.loops.rows.known import Known, sides
@@ -90,6 +91,11 @@ class Around:
     def innermost(self, k: int, lanes: list[Lane]) -> bool:
         """Whether there is no loop inside of that of member k."""
         return self.settled(k + 1, lanes) and (self.child is None or not holds_bands(self.child))
+
+    def atomic(self, k: int, lanes: list[Lane]) -> int:
+        """The number of the next loop inside of that of member k, if that is atomic; 0 elsewhere."""
+        inner = next((j for j, col in enumerate(self.columns) if j > k and col), 0)
+        return inner if inner and self.loop_type(inner, lanes) == "atomic" else 0
 
     def conditions(self, lanes: list[Lane], state: State) -> tuple[list[Lane], System]:
         """The lanes that may have instances here, and the conditions on what is outside that they share."""
@@ -283,23 +289,39 @@ class Around:
             self.unensured(k, there, state, b)
         return where if all(map(has_rows, where)) and len(widest(state.known, where)) > 1 else None
 
-    def somewhere(self, where: list[System], b: Bounds, state: State) -> tuple[Condition, ...]:
+    def somewhere(
+        self, where: list[System], b: Bounds, state: State, values: List[System] = ()
+    ) -> tuple[Condition, ...]:
         """The condition that one of some systems holds, if the loop may run where none does.
 
         Of more than a few, only where no bound says it. In a loop without a limit not if none holds at small sizes
         alone: to look for values there costs less than to ask at each iteration at all sizes.
+
+        Parameters
+        ----------
+        values : what lanes of an outermost loop say of it; a system is left out where the others don't hold and
+            integers leave these none (`met`), if the condition is no longer then.
         """
         if not all(map(has_rows, where)):
             return ()
-        where = widest(state.known, where)
+        each, where = where, widest(state.known, where)
         if len(where) > CASES or (len(where) > FEW and b.choosing):
             return ()
         there = [state.known.given(loop) for loop in b.cases()]
         nowhere = [known.given(place) for known in there for place in elsewhere(known, where, state.either)]
         if not nowhere or (unlimited(state) and few_sizes(state.known, nowhere)):
             return ()
-        where = widest(state.known, loosened(state.known, where))
-        return any_of([stated(state.known.columns, there, self.writer.tidy) for there in where])
+        found = self.one_of(where, state.known)
+        fewer = self.writer.searched(each, met, state.known, each, values) if values and len(where) > 1 else each
+        if len(fewer) < len(each):
+            shorter = self.one_of(widest(state.known, fewer), state.known)
+            found = shorter if comparisons(shorter) <= comparisons(found) else found
+        return found
+
+    def one_of(self, where: list[System], known: Known) -> tuple[Condition, ...]:
+        """The condition that one of some systems holds."""
+        where = widest(known, loosened(known, where))
+        return any_of([stated(known.columns, there, self.writer.tidy) for there in where])
 
     def simpler(self, shadow: System, col: int, b: Bounds, state: State) -> tuple[System, Bounds | None]:
         """Conditions outside of a loop, which its bounds ensure as they are, if enough bounds are spared with them."""

@@ -367,7 +367,8 @@ def elsewhere(known: Known, systems: Sequence[System], either: Sequence[Sequence
 def loosened(known: Known, cases: list[System]) -> list[System]:
     """Systems with the same union in which no case says what another one makes up for, and each says what all imply.
 
-    `a or (not a and b)` is `a or b`, and where a implies c, `a or (b and c)` is `c and (a or b)`.
+    `a or (not a and b)` is `a or b`, and where a implies c, `a or (b and c)` is `c and (a or b)`. So is an equality
+    made up for on both sides: `M <= 1 or M >= 3 or (M = 2 and b)` is `M <= 1 or M >= 3 or b`.
     """
     out = [s.copy() for s in cases]
     there = [known.given(s) for s in cases]
@@ -376,15 +377,26 @@ def loosened(known: Known, cases: list[System]) -> list[System]:
         for row in everywhere:
             s.ge(*row)
     for k, case in enumerate(out):
-        for key, const in [row for row in case.ineqs.items() if row not in everywhere]:
-            opposite = case.copy()
-            del opposite.ineqs[key]
-            looser = opposite.copy()
-            opposite.ge(negated(key), -const - 1)
-            beside = known.given(opposite)
-            if opposite.empty or any(not has_rows(beyond(beside, s)) for j, s in enumerate(out) if j != k):
+        others = [s for s in out if s is not case]
+        for row in case.eqs[:]:
+            looser = case.copy()
+            looser.eqs.remove(row)
+            if all(_made_up_for(known, looser, side, others) for side in (row, (negated(row[0]), -row[1]))):
+                case = out[k] = looser  # noqa: PLW2901
+        for row in [row for row in case.ineqs.items() if row not in everywhere]:
+            looser = case.copy()
+            del looser.ineqs[row[0]]
+            if _made_up_for(known, looser, row, others):
                 case = out[k] = looser  # noqa: PLW2901
     return out
+
+
+def _made_up_for(known: Known, case: System, row: tuple[Key, int], others: Iterable[System]) -> bool:
+    """Whether one of some systems holds all along where a case does and a row `>= 0` does not."""
+    opposite = case.copy()
+    opposite.ge(negated(row[0]), -row[1] - 1)
+    beside = known.given(opposite)
+    return opposite.empty or any(not has_rows(beyond(beside, s)) for s in others)
 
 
 def _over_names(columns: Columns, systems: list[System], around: System) -> tuple[list[int], list[Conjunct]]:

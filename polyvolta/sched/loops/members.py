@@ -103,7 +103,7 @@ class BandLoops(Around):
         inside = self.typed("separate", k + 1, group.lanes)
         free = self.child is None
         below = inside or (self.child is not None and cut_below(self.child))
-        place = Place(once, last, inside, below, free)
+        place = Place(once, last, inside, below, free, self.atomic(k, group.lanes))
         return self.writer.searched(
             [group], lambda kn: parted(kn, group, k, self.columns, self.first(kn), place), known
         )
@@ -239,7 +239,8 @@ class BandLoops(Around):
         if value is None and b.bounded(-1):
             if where is None and len(lanes) > 1 and self.writer.parted:
                 where = self.several(k, lanes, b, state)
-            told = self.somewhere(where, b, state) if where is not None else ()
+            values = [lane.shadows[k] for lane in lanes] if outermost(state) else ()
+            told = self.somewhere(where, b, state, values) if where is not None else ()
         if value is not None:
             body = self.at_value(k, group.parts, value, state)
         elif unroll:
@@ -260,9 +261,8 @@ class BandLoops(Around):
         if self.loop_type(k, group.lanes) not in ("default", "separate"):
             return ()
         search, known = self.writer.searched, state.known
-        inner = next((j for j in range(k + 1, len(self.members)) if self.columns[j] and not self.members[j].name), k)
         found: List[System] = ()
-        if inner > k and self.loop_type(inner, group.lanes) == "atomic":  # whose holes may grow: before strides
+        if inner := self.atomic(k, group.lanes):  # whose holes may grow: before strides
             found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
         found = found or search([], lambda kn: by_strides(kn, group, k, self.columns, state.outer), known)
         if not self.settled(k, group.lanes):

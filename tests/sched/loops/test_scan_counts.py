@@ -1399,3 +1399,18 @@ def test_a_lane_in_steps_runs_through_tiles_that_have_a_value():
     for m, lane in ((0, 3), (40, 8), (40, 9), (300, 31)):
         assert deviation(Schedule.parse(text), found, {"M": m, "l": lane}) is None
     assert [counted(found.body, {"M": m, "l": 31}) for m in (31, 32, 1000)] == [1, 3, 33]
+
+
+def test_a_case_that_integers_leave_nothing_where_no_other_one_holds_is_not_asked_for():
+    """At M = 2 there is no i = M mod 3 below N = 1 or 2, though there are numbers between 0 and N."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i] : N <= 2 and M >= 3 and N <= 2i <= N + 4; S[i] : N <= 2 and M <= 1 and
+                                  N <= 2i <= N + 4; S[i] : 0 <= i < N and (M - i) mod 3 = 0 }", child: {
+             schedule: "[{ S[i] -> [(floor((i + 2)/3))] }]", options: "{ atomic[0] }", child: {
+             schedule: "[{ S[i] -> [(i)] }]" } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-2, 8) for m in range(-2, 8))
+    assert "if (M <= 1 || M >= 3 || N >= 3)\n" in str(found)
+    each = {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in ((1, 2), (2, 2), (3, 2), (2, 5), (40, 40))}
+    assert each == {(1, 2): 3, (2, 2): 3, (3, 2): 15, (2, 5): 14, (40, 40): 80}

@@ -7,6 +7,7 @@ from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import budget
 from polyvolta.sets.budgets import left
+from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
 
@@ -359,3 +360,33 @@ def test_an_atomic_loop_is_one_where_others_have_two_places_without_it():
     )
     assert sum("for (" in line for line in got) == 1
     assert sum("S()" in line for line in got) == 1
+
+
+def test_each_of_many_statements_has_the_many_values_that_it_has_alone_in_a_loop_of_its_own():
+    """T is alone before 0 and U from 7 on, beside five statements between numbers, whatever they have in common."""
+    spans = ((0, 2), (1, 3), (0, 4), (2, 5), (1, 6))
+    few = [f"S{k}[i, j] : {low} <= i <= {high} and 0 <= j <= {k}" for k, (low, high) in enumerate(spans)]
+    many = ["T[i, j] : M <= i <= 2 and 0 <= j <= 2", "U[i, j] : 0 <= i < N and 0 <= j <= 2"]
+    names = ["S0", "S1", "S2", "S3", "S4", "T", "U"]
+    members = ["; ".join(f"{s}[i, j] -> [({d})]" for s in names) for d in "ij"]
+    tree = Schedule.parse(
+        f"""{{ domain: "[N, M] -> {{ {"; ".join([*few, *many])} }}", child: {{
+             schedule: "[{{ {members[0]} }}, {{ {members[1]} }}]", options: "{{ atomic[1] }}" }} }}"""
+    )
+    found = scan(tree)
+    for n, m in ((0, 0), (3, 3), (9, 0), (0, -9), (9, -9)):
+        assert deviation(tree, found, {"N": n, "M": m}) is None
+    assert counted(found.body, {"N": 1000, "M": 0}) < 6 * 1000
+    assert counted(found.body, {"N": 0, "M": -1000}) < 6 * 1000
+
+
+def test_an_atomic_loop_is_none_beside_the_few_values_outside_at_which_statements_take_turns_in_it():
+    """From i = 2 on S is before T, and no loop runs from 0 to i to find them; before there is U between."""
+    tree = Schedule.parse(
+        """{ domain: "[N] -> { S[i] : 0 <= i < N; T[i] : 1 <= i < N; U[i, j] : 0 <= i < 2 and 0 <= j < 3 }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)]; U[i, j] -> [(i)] }, { S[i] -> [(0)]; T[i] -> [(i)];
+             U[i, j] -> [(j)] }]", options: "{ atomic[1] }" } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n}) is None for n in range(-1, 7))
+    assert {n: counted(found.body, {"N": n}) for n in (0, 1, 2, 3, 100)} == {0: 23, 1: 23, 2: 23, 3: 25, 100: 122}

@@ -24,6 +24,7 @@ from polyvolta.sched.loops.spans.shadows import span, valued
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
 
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
+TAILS = 16  # shadows of which one is looked for that has many values alone
 
 
 def of_one(known: Known, shadows: Sequence[System], col: int, once: bool, innermost: bool) -> list[System] | None:
@@ -58,9 +59,13 @@ def alone(
 
     Where the others are on both sides of these, the values before them and behind. None of fewer than `least` others,
     whose tests are not worth a loop, unless these have loops inside, and several values between numbers; or but a few
-    values where `much` is asked at each.
+    values where `much` is asked at each. Of more than `SOME`, all of which would be tested at each value, another one
+    may have many alone of what is around, too: S[i] -> [i] for m <= i <= 3 before 0, and T[i] -> [i] for 0 <= i <= n
+    behind 5, of several more for 0 <= i <= 5. It takes a few linear programs for each pair.
     """
-    for s in shadows if len(shadows) <= SOME else ():
+    for s in shadows if len(shadows) <= TAILS else ():
+        if width(known, s, col, ONCE):
+            continue
         others = [o for o in shadows if o is not s]
         few = much and all(width(known, o, col, ONCE) for o in others)
         if len(others) < least and not few and (innermost or not all(span(o, col) for o in others)):
@@ -70,7 +75,10 @@ def alone(
             around = hull(known, around, o)
         rest = difference(known, s, telling(known, s, around))
         if 0 < len(rest) <= 2 and not all(width(known, left, col, ONCE) for left in rest):
-            return [around, *rest]
+            left = [o.copy().add(around) for o in shadows] if len(shadows) > SOME else []
+            left = [o for o in left if not (o.empty or known.excludes(o))]
+            cells = alone(known, left, col, least, innermost, much) if len(left) > 1 else None
+            return [*[cell.copy().add(around) for cell in cells or (System(),)], *rest]
         rest = [] if rest or innermost else [s]
         for o in others:
             rest = [part for left in rest for part in difference(known, left, telling(known, left, o))]

@@ -40,8 +40,9 @@ from polyvolta.sched.loops.rows.lengths import constant_span
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
+from polyvolta.sched.loops.spans.few import beside_few
 from polyvolta.sched.loops.spans.holes import long
-from polyvolta.sched.loops.spans.shadows import dense, valued
+from polyvolta.sched.loops.spans.shadows import dense, shadows_of, valued, within
 from polyvolta.sched.loops.spans.telling import width
 
 CASES = 6  # cases beyond which there is one loop
@@ -330,12 +331,7 @@ def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int],
 
     Empty where it has none without, or where there is no such case.
     """
-    col = columns[j]
-
-    def holes(there: Known, lanes: Sequence[Lane]) -> bool:
-        return long(there, [lane.shadows[j] for lane in lanes], col) and not dense(there, lanes, j, col)
-
-    if not holes(known, group.lanes):
+    if not _sparse(known, group.lanes, j, columns[j]):
         return []
     everywhere = System()  # so that the cases are everything
     found = cells(known, [everywhere, *_overlaps(known, group.lanes, k, j, columns)], CASES) or []
@@ -344,9 +340,39 @@ def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int],
         lanes = [lane for lane in group.lanes if not there.excludes_exactly(lane.shadows[k])]
         if len({lane.piece.statement for lane in lanes}) < len({lane.piece.statement for lane in group.lanes}):
             continue  # there are no turns to take
-        if not any(holes(there, some.lanes) for some in groups(there, lanes, j, columns, "atomic", first) or ()):
+        if _filled(there, lanes, j, columns, first):
             return [beyond(known, case) for case in found]
     return []
+
+
+def beside_turns(
+    known: Known, lanes: Sequence[Lane], k: int, j: int, columns: Sequence[int], first: First | None
+) -> list[System] | None:
+    """The values of loop k between numbers that some lanes have, those before and those after them, if an atomic loop j
+    inside has holes, and has none before and after, where statements end in it before others begin; None elsewhere.
+
+    Of S[i] -> [i, 0], T[i] -> [i, i + 1] and U[i, j] -> [i, j] for 0 <= i < 2 and 0 <= j < 3 it is S and T from i = 2
+    on: a loop of all would run from 0 to i + 1 for these. Some linear programs, of an atomic loop with holes alone.
+    """
+    if not _sparse(known, lanes, j, columns[j]):
+        return None
+    cells = beside_few(known, shadows_of(known, lanes, k, columns[k]), columns[k])
+    if cells is None:
+        return None
+    before, _, after = cells
+    beside = within(known, lanes, [before, after], k, columns[k])
+    return cells if all(_filled(known, some, j, columns, first) for some in beside) else None
+
+
+def _sparse(known: Known, lanes: Sequence[Lane], j: int, col: int) -> bool:
+    """Whether a loop over lanes may be long, and run through many values that none has."""
+    return long(known, [lane.shadows[j] for lane in lanes], col) and not dense(known, lanes, j, col)
+
+
+def _filled(known: Known, lanes: Sequence[Lane], j: int, columns: Sequence[int], first: First | None) -> bool:
+    """Whether no atomic loop over lanes runs through many values that none has."""
+    each = groups(known, lanes, j, columns, "atomic", first) or ()
+    return not any(_sparse(known, some.lanes, j, columns[j]) for some in each)
 
 
 def _overlaps(known: Known, lanes: Sequence[Lane], k: int, j: int, columns: Sequence[int]) -> Iterator[System]:

@@ -44,7 +44,7 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.spans.alone import SOME, alone, asked, at_end, mixed, of_one
-from polyvolta.sched.loops.spans.cases import by_sizes
+from polyvolta.sched.loops.spans.cases import beside_turns, by_sizes
 from polyvolta.sched.loops.spans.few import around_few, around_places, beside_few, between_numbers
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
 from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, beside_numbers, both_values, few_copies
@@ -59,7 +59,7 @@ from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 PROGRAMS = 20_000  # steps of linear programs that may tell where a loop of many shadows has holes
-STEPS = 15_000  # of a search for disjoint pieces of that many, beyond which these are to be fewer
+STEPS = 15_000  # of a search for disjoint pieces of that many, or one that few loops need, beyond which it is given up
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 NEST = 2  # loops inside an outermost one, in each of which one other is tested, for which it is
 MUCH = 3  # tests at each value for which it is where the others have but a few values
@@ -77,6 +77,7 @@ class Place:
     inside : whether loops in it are cut where any of the others has values.
     below : the same of loops in it that are of bands below, too.
     free : whether its values may come in any order.
+    atomic : the number of the next loop inside, if that is atomic; 0 where there is none.
     """
 
     outermost: bool = False
@@ -84,6 +85,7 @@ class Place:
     inside: bool = False
     below: bool = False
     free: bool = False
+    atomic: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,14 +336,22 @@ def _alone(loop: Shared) -> Items | None:
     if len(loop.shadows) <= least and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first):
         least = 1
     much = loop.place.innermost and asked(loop.known, loop.lanes, loop.k, loop.col) >= MUCH
-    items = loop.within(alone(loop.known, loop.shadows, loop.col, least, loop.place.innermost, much))
+    what, cells = (loop.known, loop.shadows, loop.col, least, loop.place.innermost, much), None
+    with suppress(BudgetExceeded):
+        cells = alone(*what) if len(loop.shadows) <= SOME else bounded(STEPS, alone, *what)
+    items = loop.within(cells)
     return loop.again(items) if items and loop.once and not loop.place.innermost else items
 
 
 def _beside_few(loop: Shared) -> Items | None:
-    """In an outermost loop values between numbers, if loops inside are cut for them."""
-    if not (loop.place.outermost and loop.place.inside):
+    """In an outermost loop values between numbers, if loops inside are cut for them, or an atomic one then is none."""
+    if not (loop.place.outermost and (loop.place.inside or loop.place.atomic)):
         return None
+    if not loop.place.inside:
+        where, cells = (loop.known, loop.lanes, loop.k, loop.place.atomic, loop.columns, loop.first), None
+        with suppress(BudgetExceeded):
+            cells = bounded(STEPS, beside_turns, *where)
+        return loop.within(cells)
     return loop.within(beside_few(loop.known, loop.shadows, loop.col))
 
 
