@@ -58,7 +58,7 @@ class Known(Glance):
         super().__init__(columns, parent, new)
         self._parent = parent
         self._tab: Sparse | None = None  # what is known, and the floors that were asked for
-        self._base: Sparse | None = None  # the same, these later
+        self._base: Sparse | None = None  # the same, these later; the very same one as long as there are none
         self._nowhere: bool | None = None
         self._implied: dict[Key, int] = {}  # of rows that linear programs say follow, the least constants
         self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
@@ -101,7 +101,7 @@ class Known(Glance):
             except BudgetExceeded:
                 self._tab, self._floors = None, set()
                 raise
-            self._base = self._tab.copy()
+            self._base = self._tab
         return self._tab
 
     def _started(self) -> Sparse:
@@ -134,6 +134,8 @@ class Known(Glance):
         tab, (den, key, const) = self._loaded(), self.columns.floors[c]
         rest = self.modulo(key, const, den)
         self._know_floors(key)
+        if self._base is tab:
+            self._base = tab.copy()
         what = den, key, const, None if rest[0] else rest[1]
         tab.floor(c, *what)
         if self._base is not None:
