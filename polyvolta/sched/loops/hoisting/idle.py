@@ -380,7 +380,7 @@ def _number_of_ways(body: Sequence[Ast]) -> int:
         return 1
     total = 0
     for node in body:
-        inner = _number_of_ways(node.body)
+        inner = 0 if isinstance(node, Call) else _number_of_ways(node.body)
         if isinstance(node, If) and inner:
             inner *= len(list(islice(cases_of(node.conditions), MOST + 1)))
         total += inner
