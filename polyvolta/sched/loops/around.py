@@ -434,4 +434,4 @@ def fixed(b: Bounds, state: State) -> bool:
 
 def outermost(state: State) -> bool:
     """Whether there is no loop outside."""
-    return not any(e.names() for e in state.prefix)
+    return not any(e.terms for e in state.prefix)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import Literal
 
 from polyvolta.sched.tree import Path
@@ -110,12 +111,20 @@ def within(node: Ast) -> tuple[Ast, ...]:
 
 
 def mapped(node: Ast, f: Callable[[tuple[Ast, ...]], tuple[Ast, ...]]) -> Ast:
-    """The node with what a function makes of what stands in it, of each branch of a condition."""
+    """The node with what a function makes of what stands in it, of each branch of a condition; itself if that is it."""
     if isinstance(node, Call):
         return node
+    body = f(node.body)
     if isinstance(node, If) and node.other:
-        return replace(node, body=f(node.body), other=f(node.other))
-    return replace(node, body=f(node.body))
+        other = f(node.other)
+        return node if body is node.body and other is node.other else replace(node, body=body, other=other)
+    return node if body is node.body else replace(node, body=body)
+
+
+def each(body: tuple[Ast, ...], f: Callable[[Ast], Ast]) -> tuple[Ast, ...]:
+    """What a function makes of each part of some code; the code itself if that is it."""
+    made = tuple([f(node) for node in body])
+    return body if all(map(is_, made, body)) else made
 
 
 def negation(conditions: Sequence[Condition]) -> tuple[Condition, ...]:

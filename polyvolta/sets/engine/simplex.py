@@ -208,7 +208,7 @@ class Tableau:
         out[1] += den * const
         for j, c in alone:
             out[j] += den * c
-        return _reduced(out) if den != 1 else out
+        return reduced(out) if den != 1 else out
 
     def _climb(self, r: int, stop: int | None) -> bool:
         """Raise row r: True once it is >= 0 (stop=0), > 0 (stop=1) or seen unbounded, False at its maximum.
@@ -344,7 +344,7 @@ class Tableau:
         return not self._climb(self._basic.index(slack), 1)
 
 
-def _reduced(row: list[int]) -> list[int]:
+def reduced(row: list[int]) -> list[int]:
     """The row without the common factor of its entries."""
     g = gcd(*row)
     return row if g == 1 else [c // g for c in row]

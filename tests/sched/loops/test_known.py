@@ -51,3 +51,24 @@ def test_what_a_scan_has_learned_goes_with_it():
         gc.enable()
     assert made.body
     assert not left
+
+
+def test_floors_that_were_asked_for_are_in_no_tableau_that_does_not_speak_of_them():
+    """Of (c0 + 1)/3 and (c0 + 4)/6 where c0 >= 1, and inside where c0 >= 2."""
+    columns = Columns([])
+    i = columns.loop(0)
+    a, b = columns.floor(3, ((i, 1),), 1), columns.floor(6, ((i, 1),), 4)
+    low, lower = System(), System()
+    lower.ge(((i, 1),), -1)
+    low.ge(((i, 1),), -2)
+    outer = Known(columns).given(lower)
+    assert not outer.implies(((i, -1), (a, 1)), 1)
+    assert outer.implies(((i, 1), (a, -2)), 0)
+    assert outer.implies(((a, 1), (b, -1)), 0)
+    inner = outer.given(low)
+    assert outer.tableau([]).place.keys() == inner.tableau([]).place.keys() == {i}
+    tab = inner.tableau([(((i, -1), (a, 1)), 2)])
+    assert tab.place.keys() == {i, a}
+    assert tab.always(((b, 1),), 0)
+    assert tab.always(((i, -1),), 4)
+    assert not tab.always(((i, -1),), 2)

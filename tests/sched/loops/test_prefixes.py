@@ -2,9 +2,10 @@
 
 from itertools import product
 
-from polyvolta.sched.loops.ast import AnyOf, If
+from polyvolta.sched.loops.ast import AnyOf, Call, For, If
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
-from polyvolta.sets import aff
+from polyvolta.sched.loops.hoisting.together import asked_apart
+from polyvolta.sets import aff, var
 from tests.sched.loops.counting import compared
 
 A, B, X, Y, Z = (("ge", aff(f"{name} - 1")) for name in "abxyz")
@@ -30,3 +31,11 @@ def test_the_same_holds_by_no_more_tests():
             at = dict(zip("abx", values, strict=True))
             (before, same), (after, holds) = compared((AnyOf(some),), at), compared(there, at)
             assert holds == same and after <= before
+
+
+def test_code_in_which_nothing_is_asked_alike_is_left_as_it_is():
+    c0, n = var("c0"), var("n")
+    loop = For("c0", (aff(0),), (n - 1,), 1, False, (If((("ge", c0 - 1),), (Call("S", (c0,)),)),))
+    body = (loop, Call("T", ()))
+    assert asked_first(body) is body
+    assert asked_apart(body) is body

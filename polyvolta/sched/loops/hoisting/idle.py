@@ -157,6 +157,8 @@ def seldom_before(
     """
     out: list[Ast] = []
     beside = inside and (beside or len(body) > 1)
+    if not _loop_beside(body, inside, beside):
+        return body
     for node in body:
         if isinstance(node, Call):
             out.append(node)
@@ -171,6 +173,18 @@ def seldom_before(
         conditions = stated(known.columns, rows, writer.tidy)
         out += guarded(conditions, less((node,), conditions), node.at)
     return tuple(out)
+
+
+def _loop_beside(body: Sequence[Ast], inside: bool, beside: bool) -> bool:
+    """Whether there is a loop that `seldom_before` asks about, by where it stands alone."""
+    beside = inside and (beside or len(body) > 1)
+    for node in body:
+        if isinstance(node, For):
+            if beside or _loop_beside(node.body, True, False):
+                return True
+        elif not isinstance(node, Call) and _loop_beside(node.body, inside, beside):
+            return True
+    return False
 
 
 def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
@@ -242,9 +256,10 @@ def _joined(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
 
 def _never(known: Known, node: Ast) -> bool:
     """Whether some code surely runs nothing."""
-    ways = () if isinstance(node, Call) else list(islice(_ways(known, (node,)), MOST + 1))
+    if isinstance(node, Call) or not 0 < _number_of_ways((node,)) <= MOST:
+        return False
     with suppress(BudgetExceeded):
-        return 0 < len(ways) <= MOST and all(bounded(WORTH, known.excludes_exactly, way) for way in ways)
+        return all(bounded(WORTH, known.excludes_exactly, way) for way in _ways(known, (node,)))
     return False
 
 
@@ -323,9 +338,9 @@ def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condit
     Each way to a call has some, as integers have them: all conditions and bounds of loops on it, of alternatives one.
     Of one way alone `idle` says what it needs.
     """
-    ways = list(islice(_ways(known, body), MOST + 1))
-    if not 1 < len(ways) <= MOST:
+    if not 1 < _number_of_ways(body) <= MOST:
         return ()
+    ways = _ways(known, body)
     found: list[System] = []
     for way in sorted(ways, key=lambda s: len(s.eqs) + len(s.ineqs)):  # what needs nothing is likely the shortest
         for s in of_sizes(known, way):
@@ -357,6 +372,21 @@ def _ways(known: Known, body: Sequence[Ast]) -> Iterator[System]:
         for inner in () if isinstance(node, Call) else _ways(known, node.body):
             for case in cases:
                 yield inner.copy().add(case)
+
+
+def _number_of_ways(body: Sequence[Ast]) -> int:
+    """How many `_ways` there are; any number beyond `MOST` where they are more than that."""
+    if any(isinstance(node, Call) for node in body):
+        return 1
+    total = 0
+    for node in body:
+        inner = 0 if isinstance(node, Call) else _number_of_ways(node.body)
+        if isinstance(node, If) and inner:
+            inner *= len(list(islice(cases_of(node.conditions), MOST + 1)))
+        total += inner
+        if total > MOST:
+            break
+    return total
 
 
 def _at_half(known: Known, row: Row) -> bool:

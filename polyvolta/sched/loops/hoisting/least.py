@@ -35,6 +35,7 @@ from polyvolta.sched.loops.ast import (
     For,
     If,
     compared,
+    each,
     expressions,
     negation,
     within,
@@ -91,8 +92,7 @@ def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[As
                 tests, spared = _beside(body, inside, {name: last + step})
                 if spared or (end > 0 and tests >= NEXT and total > max(few, EACH * len(there.calls))):
                     return (If(more, inside, body[0].at, tuple(there.calls)),)
-    made = tuple([_inside(known, node) for node in body])
-    return body if all(a is b for a, b in zip(made, body, strict=True)) else made
+    return each(body, lambda node: _inside(known, node))
 
 
 def _alike(known: Known, body: Sequence[Ast], name: str, there: Run, end: int, step: int) -> tuple[int, int]:

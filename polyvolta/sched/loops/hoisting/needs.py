@@ -16,7 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If
 from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied, uncovered
 from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.plain import periodic
@@ -310,6 +310,8 @@ def _with_loops(known: Known, node: For) -> System:
 
 def _of_loop(known: Known, node: For) -> System:
     """What all parts of a loop need of what is outside of it, that loops have an iteration included."""
+    if any(isinstance(inner, Call) for inner in node.body):  # as of most innermost ones: it needs nothing
+        return System()
     col, loop = known.columns.ids[node.var], extent(known, node)
     there = known.given(loop)
     each = [needs(there, inner, True) for inner in node.body]

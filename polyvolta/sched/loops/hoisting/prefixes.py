@@ -12,21 +12,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby, takewhile
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If, each, mapped
 
 
-def asked_first(body: Sequence[Ast]) -> tuple[Ast, ...]:
+def asked_first(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     """The same code with conditions whose alternatives share no beginning with the next one."""
-    out: list[Ast] = []
-    for node in body:
-        if isinstance(node, Call):
-            out.append(node)
-            continue
-        inner = replace(node, body=asked_first(node.body))
-        if isinstance(inner, If) and any(isinstance(c, AnyOf) for c in inner.conditions):
-            inner = replace(inner, conditions=_conditions(inner.conditions))
-        out.append(inner)
-    return tuple(out)
+    return each(body, _asked_first)
+
+
+def _asked_first(node: Ast) -> Ast:
+    inner = mapped(node, asked_first)
+    if isinstance(inner, If) and any(isinstance(c, AnyOf) for c in inner.conditions):
+        return replace(inner, conditions=_conditions(inner.conditions))
+    return inner
 
 
 def _conditions(some: Sequence[Condition]) -> tuple[Condition, ...]:

@@ -27,7 +27,20 @@ from itertools import pairwise, product
 from math import inf
 from typing import Literal
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, For, If, expressions, has_loops, mapped, negation, within
+from polyvolta.sched.loops.ast import (
+    AnyOf,
+    Ast,
+    Block,
+    Call,
+    For,
+    If,
+    each,
+    expressions,
+    has_loops,
+    mapped,
+    negation,
+    within,
+)
 from polyvolta.sched.loops.hoisting.either import said
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.needs import less, needs, stating
@@ -156,7 +169,7 @@ def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
         first, end, node = found
         before, behind = (asked_apart(some) for some in (body[:first], body[end:]))
         return *before, mapped(node, asked_apart), *behind
-    return tuple([mapped(node, asked_apart) for node in body])
+    return each(body, lambda node: mapped(node, asked_apart))
 
 
 def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:

@@ -71,9 +71,9 @@ class Speller:
                 elif c > 0:
                     text = f"{c} * {body}"
                 else:
-                    first = next((k for k, (_, c) in enumerate(terms) if c > 0), 0)
-                    if first:
-                        return self.sum((terms[first], *terms[:first], *terms[first + 1 :]), const)
+                    for k, t in enumerate(terms):
+                        if t[1] > 0:
+                            return self.sum((t, *terms[:k], *terms[k + 1 :]), const)
                     factor = f"({body})" if self.loose_minus and " " in body else body
                     text = f"-{factor}" if c == -1 else f"{c} * {body}"
             elif c == 1:

@@ -81,8 +81,9 @@ def greatest(rows: Iterable[tuple[Key, int]], key: Key, low: Ends, high: Ends) -
         key, const = put(key, const, col, *image)
     if several is None:
         return None
-    if low.keys() & high.keys() and any(low[c] > high[c] for c in low.keys() & high.keys()):
-        return -inf
+    for c, end in low.items():
+        if c in high and high[c] < end:
+            return -inf
     total: float = const
     for c, v in key:
         total += v * (high.get(c, inf) if v > 0 else low.get(c, -inf))

@@ -39,6 +39,7 @@ class Known(Glance):
     """Rows over outer columns that hold; immutable but for what it learns of itself."""
 
     __slots__ = (
+        "_base",
         "_denied",
         "_excluded",
         "_floors",
@@ -55,7 +56,9 @@ class Known(Glance):
 
     def __init__(self, columns: Columns, parent: Known | None = None, new: System | None = None) -> None:
         super().__init__(columns, parent, new)
-        self._parent, self._tab = parent, None
+        self._parent = parent
+        self._tab: Sparse | None = None  # what is known, and the floors that were asked for
+        self._base: Sparse | None = None  # the same, these later; the very same one as long as there are none
         self._nowhere: bool | None = None
         self._implied: dict[Key, int] = {}  # of rows that linear programs say follow, the least constants
         self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
@@ -84,7 +87,7 @@ class Known(Glance):
             if self._parent is None:
                 self._tab = Sparse()
             else:
-                self._tab = self._parent._loaded().copy()
+                self._tab = self._parent._started().copy()
                 self._floors |= self._parent._floors
             ties: set[Key] = set()
             try:
@@ -98,7 +101,14 @@ class Known(Glance):
             except BudgetExceeded:
                 self._tab, self._floors = None, set()
                 raise
+            self._base = self._tab
         return self._tab
+
+    def _started(self) -> Sparse:
+        """What inner places and questions start from; not to be changed."""
+        self._loaded()
+        assert self._base is not None
+        return self._base
 
     def _add(self, key: Key, const: int) -> None:
         self._know_floors(key)
@@ -113,36 +123,37 @@ class Known(Glance):
             for c, _ in key if key and key[-1][0] >= FLOOR else ():
                 if c in floors and c not in self._floors:
                     self._floors.add(c)
-                    low, high = self.columns.floor_rows(c)
-                    den, inner, const = floors[c]
-                    rest = self.modulo(inner, const, den)
                     try:
-                        if rest[0]:
-                            self._add(*low)
-                            self._add(*high)
-                        else:  # the remainder is known
-                            self._know_floors(low[0])
-                            self._loaded().eq(low[0], low[1] - rest[1])
-                        self._round(c)
+                        self._define(c)
                     except BudgetExceeded:
                         self._floors.discard(c)
                         raise
 
-    def _round(self, c: int) -> None:
-        """Round the bounds of a floor inward: between its rows it is a whole number."""
-        tab = self._loaded()
-        for sign in (1, -1):
+    def _define(self, c: int) -> None:
+        """Tell the tableau what a floor is, by the remainder of its argument as far as it is known."""
+        tab, (den, key, const) = self._loaded(), self.columns.floors[c]
+        rest = self.modulo(key, const, den)
+        self._know_floors(key)
+        if self._base is tab:
+            self._base = tab.copy()
+        what = den, key, const, None if rest[0] else rest[1]
+        tab.floor(c, *what)
+        if self._base is not None:
+            self._base.later[c] = what
+        for sign in (1, -1):  # it is a whole number
             least = None if tab.empty else tab.minimum(tab.row(((c, sign),), 0))
             if least is not None and least[1] > 1:
                 row = (((c, sign),), least[0] // -least[1])  # less the minimum, rounded up
                 tab.ge(*row)
+                if self._base is not None:
+                    self._base.ge(*row)
                 self._learn(*row)
 
     def tableau(self, rows: Iterable[tuple[Key, int]], eqs: Sequence[tuple[Key, int]] = ()) -> Sparse:
         """A tableau of what is known, some equalities and at last some rows `>= 0`, for the caller to change."""
         rows = list(rows)
         self.know_floors((*eqs, *rows))
-        return self._loaded().with_rows(rows, eqs)
+        return self._started().with_rows(rows, eqs)
 
     def _beside(self, rows: Iterable[tuple[Key, int]]) -> Sparse:
         """`tableau` without rows that are plain to see; bounds of one column last, which mostly hold then."""

@@ -1,22 +1,30 @@
 """Tableaus whose rows are those of the scanner: sparse, over numbered columns.
 
 A column has a place once a row speaks of it, so that a tableau is no wider than what it knows: most of the floors of a
-scan are in the rows of a few places only.
+scan are in the rows of a few places only. What is known of such a column is added with its place. Of a floor that no
+other row speaks of, its own two say nothing of other columns, so that questions have the same answers without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import gcd
 
-from polyvolta.sched.loops.rows.linear import Key
-from polyvolta.sets.engine.simplex import Tableau
+from polyvolta.sched.loops.rows.linear import Key, negated, plus
+from polyvolta.sets.engine.simplex import Tableau, reduced
+
+Floor = tuple[int, Key, int, int | None]  # of (key . x + const) / den: den, key, const, and the remainder if known
 
 ALMOST = 4096  # a row's minimum is compared with -1 + 1/ALMOST
 
 
 class Sparse(Tableau):
     """A tableau of rows over numbered columns.
+
+    Attributes
+    ----------
+    place : of columns, the numbers of the tableau's variables.
+    later : columns that are floors, which are added with the first row that speaks of them.
 
     >>> tab = Sparse()
     >>> tab.ge(((7, 2), (30, -1)), 0)
@@ -25,17 +33,18 @@ class Sparse(Tableau):
     (True, False, 2)
     """
 
-    __slots__ = ("place",)
+    __slots__ = ("later", "place")
 
     def __init__(self) -> None:
         super().__init__(0)
         self.place: dict[int, int] = {}
+        self.later: dict[int, Floor] = {}
 
     def copy(self) -> Sparse:
         """A tableau that starts as this one is: rows are never modified, so they are shared."""
         out = Sparse.__new__(Sparse)
         out.n, out.empty, out.made, out._rows, out._basic, out._cols, out._where = self.mark()
-        out.place = self.place.copy()
+        out.place, out.later = self.place.copy(), self.later.copy()
         return out
 
     def row(self, key: Key, const: int) -> list[int]:
@@ -47,12 +56,57 @@ class Sparse(Tableau):
         return row
 
     def _place(self, key: Key) -> None:
-        """Give each column of a row a place."""
+        """Give each column of a row a place, and say what it is."""
         place = self.place
         for c, _ in key:
             if c not in place:
-                self.add_var()
-                place[c] = self.n
+                if c in self.later:
+                    self.floor(c, *self.later.pop(c))
+                else:
+                    self.add_var()
+                    place[c] = self.n
+
+    def floor(self, c: int, den: int, key: Key, const: int, rest: int | None) -> None:
+        """Give a column a place that is `(key . x + const) / den`, rounded down; no pivot, O(rows).
+
+        What is left over is from 0 to den - 1, and stands for the floor among the tableau's columns, at 0, where all
+        rows hold that did; with a remainder that is known nothing stands there.
+
+        >>> tab = Sparse()
+        >>> tab.ge(((7, 1),), -9)
+        >>> tab.floor(30, 4, ((7, 1),), 0, None)
+        >>> tab.always(((30, 1),), -2), tab.always(((30, 4), (7, -1)), 3), tab.always(((30, -4), (7, 1)), 0)
+        (True, True, True)
+        """
+        if c in self.place:
+            low = plus(1, key, -den, ((c, 1),))
+            if rest is not None:
+                return self.eq(low, const - rest)
+            self.ge(low, const)
+            return self.ge(negated(low), den - 1 - const)
+        if self.empty:
+            self.made += 1 if rest is not None else 2
+            self.add_var()
+            self.place[c] = self.n
+            return None
+        form = self._form(key, const - (rest or 0))
+        if rest is None:
+            self.made += 2
+            self.add_var()
+            form.append(-form[0])
+            self._cols[-1] = 1 - self.made
+            self._rows.append([1, den - 1, *[0] * (len(form) - 3), -1])
+            self._basic.append(-self.made)
+        else:
+            self.made += 1
+            self._where.append(0)
+            self.n += 1
+        self.place[c] = self.n
+        self._where[-1] = len(self._rows)
+        form[0] *= den
+        self._rows.append(reduced(form))
+        self._basic.append(self.n - 1)
+        return None
 
     def _form(self, key: Key, const: int, factor: int = 1) -> list[int]:
         """A constant plus a multiple of `key . x` as a form of the tableau's columns: `_express`, but sparse."""
@@ -68,9 +122,12 @@ class Sparse(Tableau):
         """Add `key . x + const = 0`: the tableau has a dimension less."""
         self._hold_zero(None if self.empty else self._form(key, const))
 
-    def with_rows(self, rows: Iterable[tuple[Key, int]], eqs: Iterable[tuple[Key, int]] = ()) -> Sparse:
-        """A copy where some equalities hold, too, and then some rows `>= 0`."""
+    def with_rows(self, rows: Sequence[tuple[Key, int]], eqs: Sequence[tuple[Key, int]] = ()) -> Sparse:
+        """A copy where some equalities hold, too, and at last some rows `>= 0`."""
         out = self.copy()
+        if out.later:
+            for key, _ in (*eqs, *rows):
+                out._place(key)
         for row in eqs:
             out.eq(*row)
         for row in rows:
