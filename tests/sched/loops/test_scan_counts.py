@@ -976,7 +976,7 @@ TREES = {
     "sizes of which one statement has a few more than the other": (
         """{ domain: "[N] -> { S[i] : N <= 4 and 0 <= i <= 2; T[i] : N - 1 <= i <= 5 }", child: { schedule:
              "[{ S[i] -> [(i)]; T[i] -> [((1 - 2i) mod 3)] }, { S[i] -> [(i)]; T[i] -> [((3 - i) mod 4)] }]" } }""",
-        {4: 48, 5: 25, 6: 25, 7: 1},
+        {4: 48, 5: 5, 6: 4, 7: 1},
     ),
     "a greatest size that integers do not reach": (
         """{ domain: "[N] -> { S[i, j] : 2 <= i mod 4 and i <= N - 2*floor(j/2) + 1 and N <= 2i <= N + 2
@@ -1137,7 +1137,7 @@ TREES = {
                       B[i] : 0 <= i < N; C[i] : 0 <= i < N; D[i] : 0 <= i < N }", child: { schedule: "[N, P, Q] -> [
              { S[i, j] -> [(i)]; A[i] -> [(i)]; B[i] -> [(i)]; C[i] -> [(i)]; D[i] -> [(i)] },
              { S[i, j] -> [(j)]; A[i] -> [(i)]; B[i] -> [(N - 1 - i)]; C[i] -> [(P)]; D[i] -> [(Q + 3i)] }]" } }""",
-        {1: 49, 9: 510, 40: 2704},
+        {1: 12, 9: 511, 40: 2705},
     ),
     "a pipeline in steps of three, in which the first statement is alone for a step": (
         """{ domain: "[N] -> { L[i] : 0 <= i < N; M[i] : 0 <= i < N; A[i] : 0 <= i < N; W[i] : 0 <= i < N }", child: {
@@ -1278,6 +1278,12 @@ TREES = {
                          { S[i] -> [i mod 2]; T[i] -> [i mod 2] }]", options: "{ unroll[0] }", child: {
              sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[i] }" } ] } } } }""",
         {-1: 30, 1: 30, 2: 29, 9: 69, 40: 277},
+    ),
+    "a size at which integers leave nothing, below those that a loop is asked for": (
+        """{ domain: "[N] -> { T[i] : 6 <= 2i <= N + 1 and (N + i) mod 2 = 1 }", child: { schedule:
+             "[{ T[i] -> [(i + floor((-4*floor((3*i + 3)/4))/3) + 1)] }, { T[i] -> [(floor(i/9))] }]", child: {
+             schedule: "[{ T[i] -> [(3*i - 4*floor((3*i + 3)/4) + 3)] }, { T[i] -> [(floor(i/3))] }]" } } }""",
+        {4: 1, 5: 1, 6: 19, 20: 39},
     ),
 }
 

@@ -78,9 +78,9 @@ def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[As
             continue
         if end < 0:
             continue
-        there = _Run()
+        there = Run()
         more: tuple[Condition, ...] = (("ge", above),)
-        with suppress(_Undecided):
+        with suppress(Undecided):
             there.run(body, {name: end})
             many = there.tests > max(FEW, FREE * len(there.calls)) and not known.surely_excludes(_equal(col, end))
             if many and any(id(c) not in there.met for c in _calls(body)):
@@ -94,8 +94,8 @@ def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[As
 
 def _beside(body: Sequence[Ast], inside: Sequence[Ast], values: Mapping[str, int]) -> tuple[int, bool]:
     """How many tests code makes at the size next to the end, up to what is undecided; whether one is spared there."""
-    before, after = _Run(inf), _Run(inf)
-    with suppress(_Undecided):
+    before, after = Run(inf), Run(inf)
+    with suppress(Undecided):
         before.run(body, values)
         after.run(inside, values)
         return before.tests, after.tests < before.tests
@@ -145,15 +145,23 @@ def _calls(body: Sequence[Ast]) -> Iterator[Call]:
             yield from _calls(within(node))
 
 
-class _Undecided(Exception):
+class Undecided(Exception):
     """What runs depends on more than numbers, or is too much."""
 
 
 @dataclass(slots=True)
-class _Run:
-    """Calls as they run with numbers put in, which of the code they are, and how many tests are made."""
+class Run:
+    """Calls as they run with numbers put in, which of the code they are, and how many tests are made.
+
+    Parameters
+    ----------
+    most, limit : calls and tests beyond which they are too many.
+    marks : whether code may stand under marks.
+    """
 
     most: float = CALLS
+    limit: int = MANY
+    marks: bool = False
     calls: list[Call] = field(default_factory=list)
     met: set[int] = field(default_factory=set)
     tests: int = 0
@@ -172,10 +180,12 @@ class _Run:
                     for v in range(max([_number(e, values) for e in lower]), last + 1, step):
                         self.tests += 1
                         self.run(inside, {**values, name: v})
+                case Block(_, inside) if self.marks:
+                    self.run(inside, values)
                 case _:  # a mark stands around all that it is of; a loop without an end has no last call
-                    raise _Undecided
-            if len(self.calls) > self.most or self.tests > MANY:
-                raise _Undecided
+                    raise Undecided
+            if len(self.calls) > self.most or self.tests > self.limit:
+                raise Undecided
 
     def hold(self, conditions: Sequence[Condition], values: Mapping[str, int]) -> bool:
         return all(self._holds(c, values) for c in conditions)
@@ -193,5 +203,5 @@ def _number(bound: Bound, values: Mapping[str, int]) -> int:
     if isinstance(bound, Extreme):
         return (min if bound.kind == "min" else max)([_number(e, values) for e in bound.terms])
     if isinstance(bound, Choice) or not (found := bound.subs(values)).is_constant:
-        raise _Undecided
+        raise Undecided
     return found.const
