@@ -1,4 +1,4 @@
-"""Sizes at which a statement has nothing, apart, if code made for all of them tests much there for few calls.
+"""Sizes at which a statement has nothing, apart, if code made for all of them tests much there for nothing.
 
     S[i] -> [i] for -1 <= i <= 2 and odd i + n,           if (n >= 2) ...
     T[i, j] -> [i + 1, ...] for 1 <= j < i < n     ->     else
@@ -9,7 +9,7 @@ or has holes. Of what that leaves some code asks at small sizes, or at large one
 any of them: in bounds that are extremes of those of several, in conditions at each value, in loops inside. The size is
 asked for once instead, and either code is made by itself, knowing it. Which code is better is found by running both at
 a few numbers: what is called and in which order is the same whatever they say. Cost: one test more at other sizes, the
-code of what runs at both kinds of sizes twice, and another scan where there are many tests.
+code of what runs at both kinds of sizes twice, and another scan where most tests are for nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
-TESTS, FEW = 4, 7  # for each call, and for one more, and at all, up to which code is left as it is
+FEW = 7  # tests for nothing, up to which they are left
 LESS, MORE = 0.5, 2  # of the tests of other code are few enough there; how many more are not too many elsewhere
 OTHERS = 3, 10  # the values of other sizes
 NEAR = 0, 1, 4, 20  # how far from the first size on either side codes are compared
@@ -47,8 +47,8 @@ def by_absence(
 ) -> tuple[Case, Case] | None:
     """Sizes, and all others, where some of the pieces have nothing, and the code of each; None where none is better.
 
-    It is if it tests half as much there or less, and near them nowhere more than two tests more. What makes the most
-    tests is looked at first.
+    It is if it tests half as much there or less, and near them nowhere more than two tests more. Sizes are looked at
+    where most tests are for nothing, as those of a loop or under a condition that calls nothing.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ def by_absence(
     found: dict[Row, list[tuple[float, Mapping[str, int]]]] = {}
     for row in _rows(known, pieces):
         for at in _places(known, row, (0,), -1):
-            tests, calls = _counted(body, at)
-            if max(FEW, TESTS * (calls + 1)) < tests < inf:
-                found.setdefault(row, []).append((tests / (calls + 1), at))
+            tests, idle = _counted(body, at)
+            if FEW < idle < inf and idle > tests - idle:
+                found.setdefault(row, []).append((tests / (tests - idle + 1), at))
     for row in sorted(found, key=lambda row: -max([times for times, _ in found[row]]))[:TRIED]:
         there, elsewhere = sides(*row)
         few = [(at, LESS * _counted(body, at)[0] - 1) for _, at in found[row]]
@@ -128,9 +128,9 @@ def _places(known: Known, row: Row, far: Iterable[int], sign: int) -> Iterator[d
 
 
 def _counted(body: Sequence[Ast], at: Mapping[str, int]) -> tuple[float, int]:
-    """How many tests code makes at some sizes, and calls; any number of tests where they are too many, or not told."""
+    """How many tests code makes at some sizes, and for nothing; any number where they are too many, or not told."""
     run = Run(LONG, LONG, True)
     with suppress(Undecided):
         run.run(body, at)
-        return run.tests, len(run.calls)
+        return run.tests, run.idle
     return inf, 0
