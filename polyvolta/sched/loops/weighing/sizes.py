@@ -48,23 +48,21 @@ def by_absence(
     """Sizes, and all others, where some of the pieces have nothing, and the code of each; None where none is better.
 
     It is if it tests half as much there or less, and near them nowhere more than two tests more. Sizes are looked at
-    where most tests are for nothing, as those of a loop or under a condition that calls nothing.
+    where most tests are for nothing, as those of a loop or under a condition that calls nothing, whatever others are.
 
     Parameters
     ----------
     make : the code where some rows hold.
     """
-    found: dict[Row, list[tuple[float, Mapping[str, int]]]] = {}
+    found: dict[Row, list[tuple[Mapping[str, int], float]]] = {}
     for row in _rows(known, pieces):
-        for at in _places(known, row, (0,), -1):
-            tests, idle = _counted(body, at)
-            if FEW < idle < inf and idle > tests - idle:
-                found.setdefault(row, []).append((tests / (tests - idle + 1), at))
-    for row in sorted(found, key=lambda row: -max([times for times, _ in found[row]]))[:TRIED]:
+        each = [(at, *_counted(body, at)) for at in _places(known, row, (0,), -1)]
+        if each and all(FEW < idle < inf and idle > tests - idle for _, tests, idle in each):
+            found[row] = [(at, LESS * tests - 1) for at, tests, _ in each]
+    for row in sorted(found, key=lambda row: -max([tests for _, tests in found[row]]))[:TRIED]:
         there, elsewhere = sides(*row)
-        few = [(at, LESS * _counted(body, at)[0] - 1) for _, at in found[row]]
         beside = make(elsewhere)
-        if beside and _tests_less(beside, few):
+        if beside and _tests_less(beside, found[row]):
             inside = make(there)
             for sign, some in ((1, inside), (-1, beside)):
                 near = [(at, _counted(body, at)[0] + MORE - 1) for at in _places(known, row, NEAR, sign)]
