@@ -340,8 +340,9 @@ class Around:
         """Conditions outside without which nothing runs in a loop, where they are worth a test before it.
 
         They are if the loop runs but a few times under them, and there is no limit without; if it is an outermost one
-        that always runs a number of times, often for nothing, or that has a loop between numbers inside, which runs in
-        each of its iterations. And where what is inside is written out: no loop would ensure them, and each iteration
+        that always runs a number of times, often for nothing, where they are as integers have them (odd N + i and
+        6 <= 2*i <= N + 1 have none at N = 5), or that has a loop between numbers inside, which runs in each of its
+        iterations. And where what is inside is written out: no loop would ensure them, and each iteration
         had to test them. Or if they speak of loops outside, which others share, and there is no limit without: to this
         loop, or to how often one outside comes by for nothing. `value` is the one of the loop, if it has at most one.
         """
@@ -356,6 +357,9 @@ class Around:
             aside = System()
             aside.ineqs = self.around_one(k, lanes, shadows[0], state.known).ineqs
             rows = self.unensured(k, beyond(state.known, aside), state, b)
+            if always and rows.ineqs and self.writer.parted and not shadows[0].exact:
+                each = [self.writer.searched(rows, self.of_integers, state.known, lane, rows) for lane in lanes]
+                rows.ineqs = {key: max([some.ineqs[key] for some in each]) for key in rows.ineqs}
             always = always or bool(once and inner and rows.ineqs and self.of_numbers(inner[0], lanes, b, col, state))
         if not (worth or always):
             return rows, None

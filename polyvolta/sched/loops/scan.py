@@ -20,14 +20,16 @@ shares a loop between statements whose values interleave and tests inside, unles
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache, partial
+from math import inf
 from operator import index
 
 from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
-from polyvolta.sched.loops.ast import Ast, Call, endless, mapped
+from polyvolta.sched.loops.ast import Ast, Call, If, endless, mapped
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.branches import branched, meeting
 from polyvolta.sched.loops.hoisting.either import needed_alternatives
@@ -44,14 +46,18 @@ from polyvolta.sched.loops.instances import instances, parameters
 from polyvolta.sched.loops.names import mapped_names
 from polyvolta.sched.loops.notation.names import plain
 from polyvolta.sched.loops.result import Scan
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
+from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure.expansion import expanded
 from polyvolta.sched.structure.given import need_schedule
 from polyvolta.sched.structure.reach import names_of
-from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
+from polyvolta.sched.tree import Band, Context, Domain, Extension, Mark, Node, Schedule
 from polyvolta.sets import Aff, BudgetExceeded, Set, UnknownName, nearest
 from polyvolta.sets.budgets import bounded, left, metered
 from polyvolta.sets.errors import kind_of
@@ -60,6 +66,7 @@ __all__ = ["Scan", "scan"]
 
 MET = 20_000  # steps, and a part of those there are, in which guards are asked of the domain
 PART = 0.1
+AGAIN = 30_000  # steps in which code is made anew for some sizes, each case with no more than it took for all
 
 
 @says_keywords
@@ -181,43 +188,83 @@ def _scanned(
         schedule = replace(schedule, root=split.root)
         made = _scanned(schedule, context, given, avoided, parted, branches)
         return replace(made, body=tuple(_called(node, split.names) for node in made.body))
-    scanner = Scanner(schedule, context, given, parted)
-    scanner.columns.avoid(avoided)
+    scanners: list[Scanner] = []
+
+    def scanner() -> Scanner:
+        scanners.append(Scanner(schedule, context, given, parted))
+        scanners[-1].columns.avoid(avoided)
+        return scanners[-1]
+
     try:
         return _walked(scanner, schedule.root, context, branches)
     finally:
-        scanner.columns.given.clear()
+        for one in scanners:
+            one.columns.given.clear()
 
 
-def _walked(scanner: Scanner, domain: Domain, context: Set | None, branches: bool) -> Scan:
-    """The loops that a scanner makes of a tree."""
+def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None, branches: bool) -> Scan:
+    """The loops of a tree; of two cases of sizes, which a scanner of their own makes, where these test less."""
+    one, before = scanner(), left()
     never = context is not None and context.is_empty()
-    pieces = () if never else tuple(instances(scanner.columns, domain.domain, ()))
-    state = State(pieces, scanner.known)
-    body = scanner.visit(domain.child, (0,), state)
-    sizes = needed_by_all(scanner.known, body)
+    pieces = () if never else tuple(instances(one.columns, domain.domain, ()))
+    body = _finished(one, one.known, domain, pieces, branches)
+    steps = before - left() if before < inf else AGAIN / 2
+    if branches and one.parted and len(pieces) > 1 and steps <= AGAIN and not _atomic(domain):
+        found, other = None, cache(scanner)
+        with suppress(BudgetExceeded, NotScannable):
+            again = partial(_within, other, domain)
+            found = bounded(int(min(2 * steps, AGAIN)), by_absence, one.known, pieces, body, again)
+        if found is not None:
+            (there, inside), (_, beside) = found
+            one = other()
+            body = (If(stated(one.columns, there, one.tidy), inside, (0,), beside),)
+            if has_rows(sizes := needed_in_all(one.known, found)):
+                body = guarded(stated(one.columns, sizes, one.tidy), body, (0,))
+    ranges = {**one.ranges, **one.seen}
+    made = Scan(body, one.extents, ranges, tuple(one.notes), one.params)
+    return replace(made, largest=largest(made))
+
+
+def _atomic(node: Node) -> bool:
+    """Whether a loop outside of all others may be one that is asked to be the only one."""
+    if isinstance(node, Band):
+        return any("atomic" in (m.loop_type, m.isolated_type) for m in node.members)
+    return any(map(_atomic, node.children))
+
+
+def _within(scanner: Callable[[], Scanner], domain: Domain, case: System) -> tuple[Ast, ...]:
+    """The code where some rows over sizes hold."""
+    one = scanner()
+    known = one.known.given(case)
+    with one.within(known):
+        return _finished(one, known, domain, tuple(instances(one.columns, domain.domain, ())), True)
+
+
+def _finished(
+    scanner: Scanner, known: Known, domain: Domain, pieces: Sequence[Piece], branches: bool
+) -> tuple[Ast, ...]:
+    """The code of a tree where sizes are known to be so, with conditions where they first hold."""
+    body = scanner.visit(domain.child, (0,), State(tuple(pieces), known))
+    sizes = needed_by_all(known, body)
     if has_rows(sizes):
         conditions = stated(scanner.columns, sizes, scanner.tidy)
         body = guarded(conditions, less(body, conditions), (0,))
-    body = guarded(needed_alternatives(scanner.known, body), body, (0,))
+    body = guarded(needed_alternatives(known, body), body, (0,))
     if scanner.parted:
-        body = scanner.searched(body, asked_before, scanner.known, body, scanner)
+        body = scanner.searched(body, asked_before, known, body, scanner)
         if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
-            body = scanner.searched(body, remainders_before, scanner.known, body, scanner)
-        body = scanner.searched(body, seldom_before, scanner.known, body, scanner)
-    ranges = {**scanner.ranges, **scanner.seen}
+            body = scanner.searched(body, remainders_before, known, body, scanner)
+        body = scanner.searched(body, seldom_before, known, body, scanner)
     body = tidied(asked_once(tidied(body)))
     if scanner.parted and neighbours(body):
-        found = scanner.searched(body, asked_together, scanner.known, body)
+        found = scanner.searched(body, asked_together, known, body)
         body = body if found == body else tidied(asked_once(found))
     body = asked_first(body)
     body = asked_apart(body) if branches else body
     if branches and meeting(body):
-        body = scanner.searched(body, branched, scanner.known, body)
+        body = scanner.searched(body, branched, known, body)
     body = meeting_apart(body) if branches and meeting(body) else body
-    body = least_apart(scanner.known, body) if branches else body
-    made = Scan(body, scanner.extents, ranges, tuple(scanner.notes), scanner.params)
-    return replace(made, largest=largest(made))
+    return least_apart(known, body) if branches else body
 
 
 def _called(node: Ast, names: Mapping[str, str]) -> Ast:

@@ -635,7 +635,7 @@ TREES = {
              "[{ S[i, j] -> [(i)]; T[i] -> [(i)]; U[i, j, k] -> [(i)] },
                { S[i, j] -> [(j)]; T[i] -> [(-i)]; U[i, j, k] -> [(j)] },
                { S[i, j] -> [(i)]; T[i] -> [(0)]; U[i, j, k] -> [(k)] }]" } }""",
-        {3: 72, 9: 97, 40: 252},
+        {3: 58, 9: 83, 40: 238},
     ),
     "a remainder of a size that leaves nothing, which projecting loses": (
         """{ domain: "[N] -> { S[i, k] : 4*floor((i + 3)/4) <= N + 4 and N + 2 <= i <= N + 3 and 0 <= k <= i;
@@ -994,7 +994,7 @@ TREES = {
     "sizes of which one statement has a few more than the other": (
         """{ domain: "[N] -> { S[i] : N <= 4 and 0 <= i <= 2; T[i] : N - 1 <= i <= 5 }", child: { schedule:
              "[{ S[i] -> [(i)]; T[i] -> [((1 - 2i) mod 3)] }, { S[i] -> [(i)]; T[i] -> [((3 - i) mod 4)] }]" } }""",
-        {4: 48, 5: 25, 6: 25, 7: 1},
+        {4: 48, 5: 5, 6: 4, 7: 1},
     ),
     "a greatest size that integers do not reach": (
         """{ domain: "[N] -> { S[i, j] : 2 <= i mod 4 and i <= N - 2*floor(j/2) + 1 and N <= 2i <= N + 2
@@ -1296,6 +1296,12 @@ TREES = {
                          { S[i] -> [i mod 2]; T[i] -> [i mod 2] }]", options: "{ unroll[0] }", child: {
              sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[i] }" } ] } } } }""",
         {-1: 30, 1: 30, 2: 29, 9: 69, 40: 277},
+    ),
+    "a size at which integers leave nothing, below those that a loop is asked for": (
+        """{ domain: "[N] -> { T[i] : 6 <= 2i <= N + 1 and (N + i) mod 2 = 1 }", child: { schedule:
+             "[{ T[i] -> [(i + floor((-4*floor((3*i + 3)/4))/3) + 1)] }, { T[i] -> [(floor(i/9))] }]", child: {
+             schedule: "[{ T[i] -> [(3*i - 4*floor((3*i + 3)/4) + 3)] }, { T[i] -> [(floor(i/3))] }]" } } }""",
+        {4: 1, 5: 1, 6: 19, 20: 39},
     ),
 }
 

@@ -175,15 +175,25 @@ class Undecided(Exception):
 
 @dataclass(slots=True)
 class Run:
-    """Calls as they run with numbers put in, which of the code they are, and how many tests are made."""
+    """Calls as they run with numbers put in, which of the code they are, how many tests are made, and for nothing.
+
+    Parameters
+    ----------
+    most, limit : calls and tests beyond which they are too many.
+    marks : whether code may stand under marks.
+    """
 
     most: float = CALLS
+    limit: int = MANY
+    marks: bool = False
     calls: list[Call] = field(default_factory=list)
     met: set[int] = field(default_factory=set)
     tests: int = 0
+    idle: int = 0
 
     def run(self, body: Sequence[Ast], values: Mapping[str, int]) -> None:
         for node in body:
+            before = self.tests, self.idle, len(self.calls)
             match node:
                 case Call(_, args):
                     self.met.add(id(node))
@@ -194,12 +204,22 @@ class Run:
                     self.tests += 1
                     last = min([_number(e, values) for e in upper])
                     for v in range(max([_number(e, values) for e in lower]), last + 1, step):
+                        begin = self.tests, self.idle, len(self.calls)
                         self.tests += 1
                         self.run(inside, {**values, name: v})
+                        self._done(*begin)
+                case Block(_, inside) if self.marks:
+                    self.run(inside, values)
                 case _:  # a mark stands around all that it is of; a loop without an end has no last call
                     raise Undecided
-            if len(self.calls) > self.most or self.tests > MANY:
+            self._done(*before)
+            if len(self.calls) > self.most or self.tests > self.limit:
                 raise Undecided
+
+    def _done(self, tests: int, idle: int, calls: int) -> None:
+        """What was tested since there were so many is for nothing, if nothing was called."""
+        if len(self.calls) == calls:
+            self.idle = idle + self.tests - tests
 
     def hold(self, conditions: Sequence[Condition], values: Mapping[str, int]) -> bool:
         return all(self._holds(c, values) for c in conditions)

@@ -1,0 +1,134 @@
+"""Sizes at which a statement has nothing, apart, if code made for all of them tests much there for nothing.
+
+    S[i] -> [i] for -1 <= i <= 2 and odd i + n,           if (n >= 2) ...
+    T[i, j] -> [i + 1, ...] for 1 <= j < i < n     ->     else
+                                                            for (c0 = -n % 2; c0 <= 2; c0 += 2) S(c0);
+
+What shares a loop is cut by the values of its variable, and sizes are told apart where a loop would be without a stride
+or has holes. Of what that leaves some code asks at small sizes, or at large ones, for a statement that has nothing at
+any of them: in bounds that are extremes of those of several, in conditions at each value, in loops inside. The size is
+asked for once instead, and either code is made by itself, knowing it. Which code is better is found by running both at
+a few numbers: what is called and in which order is the same whatever they say. Cost: one test more at other sizes, the
+code of what runs at both kinds of sizes twice, and another scan where most tests are for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import inf
+
+from polyvolta.sched.loops.ast import Ast, If, mapped, negation
+from polyvolta.sched.loops.conditions import implied
+from polyvolta.sched.loops.hoisting.least import Run, Undecided
+from polyvolta.sched.loops.hoisting.needs import required, seldom
+from polyvolta.sched.loops.rows.columns import Row
+from polyvolta.sched.loops.rows.known import Known, sides
+from polyvolta.sched.loops.rows.linear import LOCAL, System
+from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
+
+FEW = 7  # tests for nothing, up to which they are left
+LESS, MORE = 0.5, 2  # of the tests of other code are few enough there; how many more are not too many elsewhere
+OTHERS = 3, 10  # the values of other sizes
+NEAR = 0, 1, 4, 20  # how far from the first size on either side codes are compared
+LONG = 600  # tests beyond which they are not counted
+TRIED = 2  # sizes for which code is made
+WORTH = 2000  # steps to find what statements say of sizes
+
+Case = tuple[System, tuple[Ast, ...]]  # rows over sizes, and the code where they hold
+Places = Sequence[tuple[Mapping[str, int], float]]  # sizes, and the tests that are few enough there
+
+
+def by_absence(
+    known: Known, pieces: Sequence[Piece], body: Sequence[Ast], make: Callable[[System], tuple[Ast, ...]]
+) -> tuple[Case, Case] | None:
+    """Sizes, and all others, where some of the pieces have nothing, and the code of each; None where none is better.
+
+    It is if it tests half as much there or less, and near them nowhere more than two tests more. Sizes are looked at
+    where most tests are for nothing, as those of a loop or under a condition that calls nothing, whatever others are.
+
+    Parameters
+    ----------
+    make : the code where some rows hold.
+    """
+    found: dict[Row, list[tuple[Mapping[str, int], float]]] = {}
+    for row in _rows(known, pieces):
+        each = [(at, *_counted(body, at)) for at in _places(known, row, (0,), -1)]
+        if each and all(FEW < idle < inf and idle > tests - idle for _, tests, idle in each):
+            found[row] = [(at, LESS * tests - 1) for at, tests, _ in each]
+    for row in sorted(found, key=lambda row: -max([tests for _, tests in found[row]]))[:TRIED]:
+        there, elsewhere = sides(*row)
+        beside = make(elsewhere)
+        if beside and _tests_less(beside, found[row]):
+            inside = make(there)
+            for sign, some in ((1, inside), (-1, beside)):
+                near = [(at, _counted(body, at)[0] + MORE - 1) for at in _places(known, row, NEAR, sign)]
+                if not some or not _tests_less(some, near):
+                    break
+            else:
+                return (there, inside), (elsewhere, beside)
+    return None
+
+
+def needed_in_all(known: Known, cases: Sequence[Case]) -> System:
+    """Rows that code needs in each of some cases and that hold at small sizes alone: at others one test says so."""
+    out = System()
+    found = implied(known, [required(known.given(case), _unbranched(body)).add(case) for case, body in cases])
+    out.ineqs = {key: const for key, const in found.ineqs.items() if seldom(known, key, const)}
+    return out
+
+
+def _unbranched(body: Sequence[Ast]) -> tuple[Ast, ...]:
+    """The same code with other branches as conditions of their own, as what code needs is asked of it."""
+    out: list[Ast] = []
+    for node in body:
+        out.append(mapped(replace(node, other=()) if isinstance(node, If) else node, _unbranched))
+        if isinstance(node, If) and node.other:
+            out.append(If(negation(node.conditions), _unbranched(node.other), node.at))
+    return tuple(out)
+
+
+def _tests_less(body: Sequence[Ast], most: Places) -> bool:
+    """Whether some code makes no more tests than so many at some sizes."""
+    return all(_counted(body, at)[0] <= tests for at, tests in most)
+
+
+def _rows(known: Known, pieces: Sequence[Piece]) -> list[Row]:
+    """What a number says of a size in one of some pieces and not in all."""
+    each: list[dict[Row, None]] = []
+    with suppress(BudgetExceeded):
+        for piece in pieces:
+            gone = {c for c in piece.system.columns() if c >= LOCAL}
+            s = bounded(WORTH, piece.system.without, gone, known.low, known.high)
+            rows = [row for row in s.ineqs.items() if len(row[0]) == 1 and known.columns.of_sizes(row[0])]
+            rows = [row for row in rows if abs(row[0][0][1]) == 1 and row[0][0][0] not in known.columns.floors]
+            each.append(dict.fromkeys(row for row in rows if not known.implies(*row)))
+        all_rows = dict.fromkeys(row for rows in each for row in rows)
+        return [row for row in all_rows if not all(row in rows for rows in each)]
+    return []
+
+
+def _places(known: Known, row: Row, far: Iterable[int], sign: int) -> Iterator[dict[str, int]]:
+    """Sizes at which a row holds (sign 1), or not: so far from the last ones where it does, others alike."""
+    ((col, v),), const = row
+    columns = known.columns
+    first = -const * v if sign > 0 else (-const - 1) * v
+    for n in far:
+        for other in OTHERS if len(columns.sizes) > 1 else OTHERS[:1]:
+            at = {columns.ids[name]: other for name in columns.sizes}
+            at[col] = first + sign * v * n
+            rows = [r for r in known.ineqs.items() if all(c in at for c, _ in r[0])]
+            if at[col] > 0 and all(k + sum([w * at[c] for c, w in key]) >= 0 for key, k in rows):
+                yield {name: at[columns.ids[name]] for name in columns.sizes}
+
+
+def _counted(body: Sequence[Ast], at: Mapping[str, int]) -> tuple[float, int]:
+    """How many tests code makes at some sizes, and for nothing; any number where they are too many, or not told."""
+    run = Run(LONG, LONG, True)
+    with suppress(Undecided):
+        run.run(body, at)
+        return run.tests, run.idle
+    return inf, 0

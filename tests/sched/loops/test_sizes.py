@@ -1,0 +1,36 @@
+"""Sizes at which a statement has nothing are told apart where code for all of them tests much for few calls."""
+
+import pytest
+
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.tree import Schedule
+from tests.sched.loops.counting import counted
+from tests.sched.loops.oracle import deviation
+
+# (tree, the most tests at values of all sizes)
+APART = {
+    "a stride that one statement has alone where the other has nothing": (
+        """{ domain: "[N] -> { S[i] : -1 <= i <= 2 and (N + i) mod 2 = 1;
+                               T[i, j] : 1 <= i < N and 0 <= j < i }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[i, j] -> [(j + 1)] }]", child: { schedule:
+             "[{ S[i] -> [(floor((i + 1)/4))]; T[i, j] -> [(floor((1 - i)/2))] }]" } } }""",
+        {0: 4, 1: 4, 2: 2, 3: 27, 9: 114},
+    ),
+    "bounds that are extremes, of which one statement alone has none": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 2; T[i] : N - 1 <= i <= 3 }", child: { schedule:
+             "[N] -> [{ S[i] -> [(floor((N + i)/8))]; T[i] -> [(floor(i/4))] }]", child: { schedule:
+             "[N] -> [{ S[i] -> [(floor((N + i)/4))]; T[i] -> [(floor(i/2))] }]", child: { schedule:
+             "[{ S[i] -> [(4i)]; T[i] -> [(i + 5)] }]", options: "{ separate[0] }" } } } }""",
+        {5: 9, 9: 9, 40: 9},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_code_at_sizes_that_leave_a_statement_nothing_does_not_ask_for_it(name):
+    text, most = APART[name]
+    tree = Schedule.parse(text)
+    found = scan(tree)
+    for n in range(-3, 14):
+        assert deviation(tree, found, {"N": n}) is None
+    assert {n: counted(found.body, {"N": n}) for n in most} == most
