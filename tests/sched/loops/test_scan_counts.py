@@ -296,8 +296,30 @@ TREES = {
     "two tests of a variable in a loop that leave it no value": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i, j <= N }",
              child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]",
-             child: { mark: "m", child: { guard: "[N] -> { [a, b] : 2a <= b <= 2 }" } } } }""",
+             child: { extension: "{ [a, b] -> X[] : false }", child: {
+             guard: "[N] -> { [a, b] : 2a <= b <= 2 }" } } } }""",
         {5: 49, 100: 809},
+    ),
+    "a guard of two cases of which instances have one": (
+        """{ domain: "[N] -> { T[i, j] : 0 <= i < N and 0 <= j <= 1 }", child: {
+             schedule: "[{ T[i, j] -> [(j)] }, { T[i, j] -> [(i)] }, { T[i, j] -> [(j)] }]", options: "{ atomic[1] }",
+             child: { guard: "{ [a, b, c] : c >= 3 and c mod 3 > 0; [a, b, c] : c <= 1 and c mod 3 > 0 }" } } }""",
+        {0: 1, 10: 11, 100: 101},
+    ),
+    "instances that no way down lets through": (
+        """{ domain: "[N] -> { S[]; T[i] : 0 <= 2i <= N + 1 }", child: {
+             schedule: "[{ S[] -> [(0)]; T[i] -> [(floor(i/12))] }, { S[] -> [(2)]; T[i] -> [(floor(i/3))] }]",
+             child: { set: [ { filter: "{ S[] }" },
+               { filter: "{ T[i] : i mod 2 = 0 }", child: { guard: "[N] -> { [a, b] : 2N <= a and a mod 2 = 1 }" } },
+               { filter: "{ T[i] : i mod 2 = 1 }", child: { guard: "[N] -> { [a, b] : b = -N }" } } ] } } }""",
+        {0: 0, 10: 0, 100: 0},
+    ),
+    "one way of two that lets instances through, below a mark": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i, j <= N }", child: {
+             schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", child: { mark: "m", child: { sequence: [
+               { filter: "{ S[i, j] : i >= 0 }", child: { guard: "[N] -> { [a, b] : 2a <= b <= 2 }" } },
+               { filter: "{ S[i, j] : i < 0 }" } ] } } } }""",
+        {5: 9, 100: 9},
     ),
     "a parameter that is even and 1": (
         """{ domain: "[N] -> { S[i] : N = 1 and -1 <= i <= 3; T[] }", child: { guard: "[N] -> { [] : N mod 2 = 0 }",
@@ -321,8 +343,8 @@ TREES = {
     ),
     "a guard of which a remainder leaves a size": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 2N }",
-             child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", child: { mark: "m", child: {
-             guard: "[N] -> { [a, b] : N <= b mod 3 }" } } } }""",
+             child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", child: {
+             extension: "{ [a, b] -> X[] : false }", child: { guard: "[N] -> { [a, b] : N <= b mod 3 }" } } } }""",
         {2: 22, 3: 1, 100: 1},
     ),
     "several parts that only a small size has": (
@@ -422,9 +444,10 @@ TREES = {
              child: { guard: "[N] -> { [p, q] : N = 2 }" } } } }""",
         {2: 4, 3: 1, 30: 1},
     ),
-    "a guard below a mark that leaves a size": (
+    "a guard below an extension that leaves a size": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= 2N }", child: { schedule: "[{ S[i] -> [(i)] }]",
-             child: { mark: "m", child: { guard: "[N] -> { [a] : N <= a and 2a <= N + 3 }" } } } }""",
+             child: { extension: "{ [a] -> X[] : false }", child: {
+             guard: "[N] -> { [a] : N <= a and 2a <= N + 3 }" } } } }""",
         {2: 15, 3: 20, 4: 1, 100: 1},
     ),
     "two remainders of an iterator that few values of it have": (
@@ -763,14 +786,15 @@ TREES = {
         {0: 26, 3: 1, 40: 1},
     ),
     "a remainder of sizes that a loop's last value leaves": (
-        """{ domain: "[N] -> { S[i] : -1 <= i <= 1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { mark: "m",
-             child: { guard: "[N] -> { [a] : N mod 4 < a }" } } } }""",
+        """{ domain: "[N] -> { S[i] : -1 <= i <= 1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: {
+             extension: "{ [a] -> X[] : false }", child: { guard: "[N] -> { [a] : N mod 4 < a }" } } } }""",
         {4: 8, 5: 1, 100: 8},
     ),
     "a remainder of sizes that one of two statements needs, the other one small sizes": (
         """{ domain: "[N] -> { S[]; T[i] : N <= i <= N + 3 }", child: { schedule:
              "[N] -> [{ S[] -> [(floor(N/3))]; T[i] -> [(i)] }]", child: { sequence: [ { filter: "{ S[] }" },
-             { filter: "{ T[i] }", child: { guard: "[N] -> { [a] : 40 <= (4N + 3a) mod 72 <= 48 }" } } ] } } }""",
+             { filter: "{ T[i] }", child: { extension: "{ [a] -> X[] : false }",
+             child: { guard: "[N] -> { [a] : 40 <= (4N + 3a) mod 72 <= 48 }" } } } ] } } }""",
         {0: 16, 4: 3, 100: 3},
     ),
     "remainders that guards ask, before what bounds leave": (
