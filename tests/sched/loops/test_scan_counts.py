@@ -1264,11 +1264,18 @@ TREES = {
              "[{ S[] -> [(2)]; T[i] -> [(i)] }]", options: "{ atomic[0] }" } }""",
         {-9: 2, -5: 16, 0: 16, 1: 3, 2: 3, 9: 3},
     ),
-    "one value beside an atomic loop that a loop outside and a remainder have, above a mark": (
+    "one value beside an atomic loop that a loop outside and a remainder have, in a sequence": (
         """{ domain: "[N, M] -> { S[k] : 0 <= k < N; T[i, j] : i >= 5 and 0 <= i, j < N and M mod 3 = 0 }",
              child: { schedule: "[{ S[k] -> [(k)]; T[i, j] -> [(i)] }, { S[k] -> [(0)]; T[i, j] -> [(j)] }]",
-             options: "{ atomic[1] }", child: { mark: "m" } } }""",
+             options: "{ atomic[1] }", child: { sequence: [
+             { filter: "{ T[i, j] }" }, { filter: "{ S[k] }" } ] } } }""",
         {1: 3, 5: 11, 9: 104, 40: 81},
+    ),
+    "a remainder that numbers of a cell leave one multiple, above a mark": (
+        """{ domain: "{ S[i] : 0 <= i <= 4; T[i] : 0 <= i <= 1 }", child: {
+             schedule: "[{ S[i] -> [(i mod 4 + 1)]; T[i] -> [(i + 2)] }, { S[i] -> [(i - 1)]; T[i] -> [(0)] }]",
+             options: "{ separate[0]; atomic[1] }", child: { mark: "m" } } }""",
+        {0: 3},
     ),
     "blocks by their colours, the digits of which are remainders of the blocks": (
         """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M }", child: {

@@ -14,7 +14,7 @@ from polyvolta.sched.loops.rows.lengths import several
 from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
 from polyvolta.sched.loops.rows.order import Compared, ends
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Member, Node, SetNode
+from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Mark, Member, Node, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Aff
 from polyvolta.sets.engine.simplex import Tableau
@@ -28,11 +28,12 @@ def runs_first(node: Node, a: str, b: str) -> bool:
     Children of a set run in any order, even by turns: it is only in one that both come to that they are ordered, and
     they must be so in each of these. In a sequence no child of the first one is behind one of the other, either, so
     that both come to one child at most. Statements that filters name are asked for, not what these leave of them.
+    A mark stands before each.
     """
     match node:
         case Leaf():
             return True
-        case Filter() | Context() | Guard():
+        case Filter() | Context() | Guard() | Mark():
             return runs_first(node.child, a, b)
         case Band():
             values = [(dict(m.exprs).get(a), dict(m.exprs).get(b)) for m in node.members if not m.name]
@@ -67,7 +68,7 @@ def runs_before(node: Node, a: Piece, b: Piece, known: Known, equal: System | No
     ----------
     equal : rows that speak of both, of members above that are equal.
     """
-    if isinstance(node, Filter | Context | Guard):
+    if isinstance(node, Filter | Context | Guard | Mark):
         return runs_before(node.child, a, b, known, equal)
     if not isinstance(node, Band) or (equal is None and a.locals() & b.locals()):
         return runs_first(node, a.statement, b.statement)
