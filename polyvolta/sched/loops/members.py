@@ -171,8 +171,8 @@ class BandLoops(Around):
         child = self.child
 
         def may(a: Lane, b: Lane) -> bool:
-            if child is None:
-                return False
+            if child is None:  # of one statement, whose instances are in one of them
+                return True
             if runs_first(child, a.piece.statement, b.piece.statement):
                 return True
             return self.writer.parted and runs_before(child, a.piece, b.piece, known)
