@@ -1280,7 +1280,7 @@ TREES = {
     "instances in no order, of which integers alone say that none is in both parts": (
         """{ domain: "[N] -> { S[i, j, k] : N - 1 <= i <= 2 and j >= 1 and 2j <= i + 1 and 1 <= k <= 3 and
              (N + i) mod 3 = 1; S[i, j, k] : 0 <= i < N and 0 <= j <= 2 and 0 <= k <= 2 }", child: { leaf } }""",
-        {1: 19, 2: 36, 3: 53, 40: 682},
+        {1: 19, 2: 41, 3: 54, 40: 682},
     ),
     "blocks by their colours, the digits of which are remainders of the blocks": (
         """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M }", child: {
