@@ -1282,6 +1282,13 @@ TREES = {
              (N + i) mod 3 = 1; S[i, j, k] : 0 <= i < N and 0 <= j <= 2 and 0 <= k <= 2 }", child: { leaf } }""",
         {1: 19, 2: 41, 3: 54, 40: 682},
     ),
+    "a statement that a filter behind another one names and leaves nothing of": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i, j <= N; T[i] : 0 <= i <= N }", child: {
+             schedule: "[{ S[i, j] -> [(i - j)]; T[i] -> [(i)] }, { S[i, j] -> [(j)]; T[i] -> [(0)] }]",
+             options: "{ atomic[1] }", child: { sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[i, j] }" },
+             { filter: "{ T[i] : 1 = 0 }" } ] } } }""",
+        {1: 14, 40: 1925},
+    ),
     "blocks by their colours, the digits of which are remainders of the blocks": (
         """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M }", child: {
              schedule: "[{ S[i, j] -> [((floor(i/4) mod 2) + 2*(floor(j/4) mod 2))] },

@@ -27,7 +27,7 @@ def runs_first(node: Node, a: str, b: str) -> bool:
 
     Children of a set run in any order, even by turns: it is only in one that both come to that they are ordered, and
     they must be so in each of these. In a sequence no child of the first one is behind one of the other, either, so
-    that both come to one child at most. Statements that filters name are asked for, not what these leave of them.
+    that both come to one child at most. Statements of which filters leave any are asked for, not what these leave.
     A mark stands before each.
     """
     match node:
@@ -47,7 +47,7 @@ def runs_first(node: Node, a: str, b: str) -> bool:
             order = next((p.const - q.const for p, q in pairs if p != q), 0)
             return order < 0 or (order == 0 and runs_first(node.child, a, b))
         case SequenceNode() | SetNode():
-            filters = [c.statements for c in node.children if isinstance(c, Filter)]
+            filters = [_let_through(c) for c in node.children if isinstance(c, Filter)]
             if len(filters) < len(node.children):
                 return False
             mine, other = ({k for k, names in enumerate(filters) if s in names} for s in (a, b))
@@ -55,6 +55,13 @@ def runs_first(node: Node, a: str, b: str) -> bool:
                 return False
             return all(runs_first(node.children[k], a, b) for k in mine & other)
     return False
+
+
+def _let_through(node: Filter) -> set[str]:
+    """The statements of which a filter names any instance."""
+    if node.instances is None:
+        return {*node.statements}
+    return {space.out.name or "" for space, some in node.instances.parts if some}
 
 
 def runs_before(node: Node, a: Piece, b: Piece, known: Known, equal: System | None = None) -> bool:
