@@ -1289,6 +1289,13 @@ TREES = {
              { filter: "{ T[i] : 1 = 0 }" } ] } } }""",
         {1: 14, 40: 1925},
     ),
+    "a few values of a loop, at which one statement is before or behind another one": (
+        """{ domain: "[N] -> { S[i] : N <= i <= N + 2; T[i] : 0 <= i <= 3N }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]", child: {
+             schedule: "[{ S[i] -> [(i mod 3)]; T[i] -> [(1)] }]", child: { sequence: [
+             { filter: "{ T[i] }" }, { filter: "{ S[i] }" } ] } } } }""",
+        {0: 23, 10: 55, 40: 145},
+    ),
     "blocks by their colours, the digits of which are remainders of the blocks": (
         """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M }", child: {
              schedule: "[{ S[i, j] -> [((floor(i/4) mod 2) + 2*(floor(j/4) mod 2))] },
