@@ -1296,6 +1296,13 @@ TREES = {
              { filter: "{ T[i] }" }, { filter: "{ S[i] }" } ] } } } }""",
         {0: 23, 10: 55, 40: 145},
     ),
+    "a statement of small sizes beside many values of another one, which has a loop inside": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= N; U[i, j] : N - 1 <= i <= 1 and 0 <= j <= 2 }", child: {
+             schedule: "[{ S[i] -> [(floor(i/2))]; U[i, j] -> [(floor(i/2))] },
+                         { S[i] -> [(i mod 2)]; U[i, j] -> [(i mod 2)] }]",
+             child: { sequence: [ { filter: "{ U[i, j] }" }, { filter: "{ S[i] }" } ] } } }""",
+        {0: 35, 2: 29, 3: 10, 40: 85},
+    ),
     "blocks by their colours, the digits of which are remainders of the blocks": (
         """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M }", child: {
              schedule: "[{ S[i, j] -> [((floor(i/4) mod 2) + 2*(floor(j/4) mod 2))] },
