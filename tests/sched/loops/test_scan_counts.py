@@ -37,7 +37,7 @@ TREES = {
              filter: "{ S[i, j] : j <= -2i; S[i, j] : 2*floor(j/2) + j >= 0 }", child: { schedule: "[
              { S[i, j] -> [(i + floor((j + 1)/2) - 1)] }, { S[i, j] -> [(j - 2*floor((j + 1)/2) + 1)] }]", child: {
              schedule: "[{ S[i, j] -> [(3*i mod 2)] }]" } } } }""",
-        {0: 30},
+        {0: 26},
     ),
     "pieces one after another, of which a third one meets one": (
         """{ domain: "[N] -> { S[i, j, k] : N - 1 <= i <= 1 and N <= j <= N + 1 and 0 <= k <= 1;
@@ -422,7 +422,7 @@ TREES = {
         """{ domain: "{ S[j] : 0 <= j <= 1 }",
              child: { schedule:
              "[{ S[j] -> [(floor((1 - 2j)/3))] }, { S[j] -> [(j mod 2)] }, { S[j] -> [(1 - 2j)] }]" } }""",
-        {0: 7},
+        {0: 3},
     ),
     "many values of a statement beside two that run along with it": (
         """{ domain: "[N] -> { A[i, j] : 0 <= i, j <= N and i + j >= 1; B[i] : 1 <= i <= N;
@@ -1302,6 +1302,11 @@ TREES = {
                          { S[i] -> [(i mod 2)]; U[i, j] -> [(i mod 2)] }]",
              child: { sequence: [ { filter: "{ U[i, j] }" }, { filter: "{ S[i] }" } ] } } }""",
         {0: 35, 2: 29, 3: 10, 40: 85},
+    ),
+    "one value of a loop by integers, of a loop outside between numbers": (
+        """{ domain: "{ S[i, j] : 0 <= i <= 3 and 1 <= j <= 4 and j mod 2 = 0 }", child: {
+             schedule: "[{ S[i, j] -> [(floor(j/3))] }, { S[i, j] -> [(i)] }]" } }""",
+        {0: 13},
     ),
     "blocks by their colours, the digits of which are remainders of the blocks": (
         """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M }", child: {
