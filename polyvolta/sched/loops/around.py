@@ -27,7 +27,7 @@ from polyvolta.sched.loops.conditions import (
 )
 from polyvolta.sched.loops.hoisting.met import met
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
-from polyvolta.sched.loops.rows.bounds import Bounds, bounds, nearer, single
+from polyvolta.sched.loops.rows.bounds import Bounds, bounds, nearer, single, single_of_integers
 from polyvolta.sched.loops.rows.known import Known, sides
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.lengths import longest
@@ -158,6 +158,8 @@ class Around:
                 more, state = self.tested(rows, state)
                 value = single(state.known, b, shadows, col)
                 conditions += more
+        if value is None and len(shadows) == 1 and self.writer.parted:
+            value = self.writer.searched(None, single_of_integers, state.known, b, col)
         if outermost(state):  # last, for no bound becomes shorter by it
             more, state = self.tested(self.unmet(k, lanes, state), state)
             conditions += more

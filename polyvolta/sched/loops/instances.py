@@ -37,7 +37,7 @@ from polyvolta.sched.tree import (
     Sequence as SequenceNode,
 )
 from polyvolta.sets import Aff, Map, Set
-from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
+from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.project import with_known_divs
 from polyvolta.sets.values.space import Space
 
@@ -50,8 +50,6 @@ SAID = {  # what holds the set of a node
     Guard: "guard",
     Band: "isolate",
 }
-
-Taken = tuple[Conjunct, list[Value]]  # a condition, and the values of its dimensions
 
 
 def rows(columns: Columns, params: Sequence[str], prefix: Sequence[Aff]) -> list[Row]:
@@ -190,36 +188,6 @@ def member_values(columns: Columns, s: Set, band: Band, mine: Sequence[int], sta
     return out
 
 
-def guards_below(columns: Columns, band: Band, mine: Sequence[int], state: State) -> list[Taken]:
-    """The guards straight below a band that are one conjunction: a loop needs no iteration that does not pass them.
-
-    What they say of the band's members, for what is outside is tested once. Nothing else is between that adds
-    instances, or that some of them do not meet.
-    """
-    out: list[Taken] = []
-    node, depth = band.child, len(state.prefix) + len(band.members)
-    while not isinstance(node, Leaf):
-        match node:
-            case Guard(guard, child):
-                found = [c for space, some in guard.parts if len(space.dims) == depth for c in some]
-                first = len(guard.param_names) + len(state.prefix)
-                c = (
-                    _speaking(found[0], {1 + first + k for k, col in enumerate(mine) if col})
-                    if len(found) == 1
-                    else None
-                )
-                if c is not None:
-                    out.append((c, member_values(columns, guard, band, mine, state)))
-                node = child
-            case Filter() | Context():
-                node = node.child
-            case SequenceNode((only,)) | SetNode((only,)):
-                node = only
-            case _:
-                break
-    return out
-
-
 def told_apart(
     node: Node, at: Path, state: State, filtered: Callable[[Filter, Path, State], Iterable[Piece]]
 ) -> list[Piece]:
@@ -231,22 +199,6 @@ def told_apart(
     each = [(child, (*at, k)) for k, child in enumerate(node.children)]
     some = [(child, at) for child, at in each if isinstance(child, Filter) and child.instances is not None]
     return [p for child, at in some for p in filtered(child, at, state)]
-
-
-def _speaking(c: Conjunct, some: set[int]) -> Conjunct | None:
-    """The rows of a conjunct that speak of some entries, or of divs that do; None where there are no points."""
-    base = 1 + c.n
-    for k, div in enumerate(c.divs):
-        if div is not None and any(v and at in some for at, v in enumerate(div[1])):
-            some = {*some, base + k}
-    unknown = {base + k for k, div in enumerate(c.divs) if div is None}
-    used = [{at for at, v in enumerate(row) if v and at} for row in (*c.eqs, *c.ineqs)]
-    while more := {at for row in used if row & some for at in row & unknown} - some:
-        some = some | more
-    eqs, ineqs = (
-        [row for row in rows if any(v and at in some for at, v in enumerate(row))] for rows in (c.eqs, c.ineqs)
-    )
-    return normalise(c.n, c.divs, eqs, ineqs)
 
 
 def parameters(node: Node, iterators: Mapping[str, Sequence[str]] = MappingProxyType({})) -> Iterator[str]:

@@ -71,7 +71,7 @@ class BandLoops(Around):
         out: list[Ast] = []
         for part in parts:
             loop_type = self.loop_type(k, part)
-            first = self.first(state.known)
+            first = self.first(state.known, k)
             free = [lane for lane in part if self.loop_type(k, [lane]) != loop_type]  # not cut: in no region (`aside`)
             found = groups(state.known, part, k, self.columns, loop_type, first, free)
             shared = loop_type == "default"
@@ -105,7 +105,7 @@ class BandLoops(Around):
         below = inside or (self.child is not None and cut_below(self.child))
         place = Place(once, last, inside, below, free, self.atomic(k, group.lanes))
         return self.writer.searched(
-            [group], lambda kn: parted(kn, group, k, self.columns, self.first(kn), place), known
+            [group], lambda kn: parted(kn, group, k, self.columns, self.first(kn, k), place), known
         )
 
     def tested_apart(self, known: Known, group: Group, k: int) -> List[Group]:
@@ -166,13 +166,13 @@ class BandLoops(Around):
                 if number not in lane.left and self.within(lane, number, k, known) is None:
                     lane.left |= {number}
 
-    def first(self, known: Known) -> First:
-        """What says whether one piece may run before another at equal values of all members."""
+    def first(self, known: Known, k: int) -> First:
+        """What says whether one piece may run before another at equal values of all members, in loop k."""
         child = self.child
 
         def may(a: Lane, b: Lane) -> bool:
-            if child is None:
-                return False
+            if child is None:  # of one statement, with no instance in both; in a last loop alternatives are one test
+                return k + 1 < len(self.columns)
             if runs_first(child, a.piece.statement, b.piece.statement):
                 return True
             return self.writer.parted and runs_before(child, a.piece, b.piece, known)
@@ -263,7 +263,7 @@ class BandLoops(Around):
         search, known = self.writer.searched, state.known
         found: List[System] = ()
         if inner := self.atomic(k, group.lanes):  # whose holes may grow: before strides
-            found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn)), known)
+            found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn, inner)), known)
         found = found or search([], lambda kn: by_strides(kn, group, k, self.columns, state.outer), known)
         if not self.settled(k, group.lanes):
             found = [s for case in found or (System(),) for s in self.sized(k, group.lanes, case, known) or (case,)]

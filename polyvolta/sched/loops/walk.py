@@ -28,10 +28,8 @@ from polyvolta.sched.loops.conditions import (
 from polyvolta.sched.loops.hoisting.guards import speaks_of_members
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.instances import (
-    Taken,
     added,
     disjoint,
-    guards_below,
     member_values,
     met,
     parameters,
@@ -41,6 +39,7 @@ from polyvolta.sched.loops.instances import (
 )
 from polyvolta.sched.loops.members import BandLoops
 from polyvolta.sched.loops.names import extents, mapped_names
+from polyvolta.sched.loops.parts.below import Below
 from polyvolta.sched.loops.parts.merging import together
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
@@ -284,8 +283,8 @@ class Scanner(Writer):
                 columns.append(self.columns.loop(depth + k))
         loops = [0 if m.name else c for m, c in zip(node.members, columns, strict=True)]
         regions = self.regions(node, at, columns, loops, state)
-        guards = guards_below(self.columns, node, columns, state) if self.parted else ()
-        lanes = self.lanes(state, node.members, columns, loops, regions, guards)
+        below = Below(self.columns, node, at, columns, state, self.filtered) if self.parted else None
+        lanes = self.lanes(state, node.members, columns, loops, regions, below)
         inside = lambda s: self.visit(node.child, (*at, 0), s)  # noqa: E731
         filtered = lambda lanes: told_apart(node.child, (*at, 0), state.with_pieces(lanes), self.filtered)  # noqa: E731
         nest = BandLoops(self, node.members, loops, at, inside, filtered, regions=regions, child=node.child)
@@ -298,7 +297,7 @@ class Scanner(Writer):
         columns: Sequence[int],
         loops: Sequence[int],
         regions: Sequence[Sequence[System]] = (),
-        guards: Sequence[Taken] = (),
+        below: Below | None = None,
     ) -> list[Lane]:
         """The pieces with the members of a band equated to their columns, and their shadows.
 
@@ -309,7 +308,7 @@ class Scanner(Writer):
         What stays whole is in windows of remainders, or at values of floors, if there are any (`windows`). What then is
         not exact gets strides that integers leave: no loop runs, nor test is made, between.
         """
-        equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, guards)  # noqa: E731
+        equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, below)  # noqa: E731
         if self.parted and len(state.pieces) > 1:
             joins = lambda *some: as_one(state.known, loops, *([equated(p) for p in o] for o in some))  # noqa: E731
             state = state.with_pieces([*self.searched(state.pieces, together, state.known, state.pieces, joins)])
@@ -358,7 +357,7 @@ class Scanner(Writer):
         columns: Sequence[int],
         loops: Sequence[int],
         strides: bool,
-        guards: Sequence[Taken] = (),
+        below: Below | None = None,
     ) -> Lane:
         """A piece with the members of a band equated to their columns, and its shadows.
 
@@ -370,8 +369,8 @@ class Scanner(Writer):
         for m, col in zip(members, columns, strict=True):
             if col:
                 piece.equate(col, m.of(piece.statement))
-        for c, values in guards:
-            piece.take(c, values)
+        if below is not None:
+            piece = below.kept(piece, lambda some: self.searched(some, below.narrowed, state.known, some))
         piece.pin(state.outer)
         piece.promote(state.outer)
         if self.parted:

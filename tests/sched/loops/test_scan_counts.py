@@ -37,7 +37,7 @@ TREES = {
              filter: "{ S[i, j] : j <= -2i; S[i, j] : 2*floor(j/2) + j >= 0 }", child: { schedule: "[
              { S[i, j] -> [(i + floor((j + 1)/2) - 1)] }, { S[i, j] -> [(j - 2*floor((j + 1)/2) + 1)] }]", child: {
              schedule: "[{ S[i, j] -> [(3*i mod 2)] }]" } } } }""",
-        {0: 30},
+        {0: 26},
     ),
     "pieces one after another, of which a third one meets one": (
         """{ domain: "[N] -> { S[i, j, k] : N - 1 <= i <= 1 and N <= j <= N + 1 and 0 <= k <= 1;
@@ -314,8 +314,30 @@ TREES = {
     "two tests of a variable in a loop that leave it no value": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i, j <= N }",
              child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]",
-             child: { mark: "m", child: { guard: "[N] -> { [a, b] : 2a <= b <= 2 }" } } } }""",
+             child: { extension: "{ [a, b] -> X[] : false }", child: {
+             guard: "[N] -> { [a, b] : 2a <= b <= 2 }" } } } }""",
         {5: 49, 100: 809},
+    ),
+    "a guard of two cases of which instances have one": (
+        """{ domain: "[N] -> { T[i, j] : 0 <= i < N and 0 <= j <= 1 }", child: {
+             schedule: "[{ T[i, j] -> [(j)] }, { T[i, j] -> [(i)] }, { T[i, j] -> [(j)] }]", options: "{ atomic[1] }",
+             child: { guard: "{ [a, b, c] : c >= 3 and c mod 3 > 0; [a, b, c] : c <= 1 and c mod 3 > 0 }" } } }""",
+        {0: 1, 10: 11, 100: 101},
+    ),
+    "instances that no way down lets through": (
+        """{ domain: "[N] -> { S[]; T[i] : 0 <= 2i <= N + 1 }", child: {
+             schedule: "[{ S[] -> [(0)]; T[i] -> [(floor(i/12))] }, { S[] -> [(2)]; T[i] -> [(floor(i/3))] }]",
+             child: { set: [ { filter: "{ S[] }" },
+               { filter: "{ T[i] : i mod 2 = 0 }", child: { guard: "[N] -> { [a, b] : 2N <= a and a mod 2 = 1 }" } },
+               { filter: "{ T[i] : i mod 2 = 1 }", child: { guard: "[N] -> { [a, b] : b = -N }" } } ] } } }""",
+        {0: 0, 10: 0, 100: 0},
+    ),
+    "one way of two that lets instances through, below a mark": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i, j <= N }", child: {
+             schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", child: { mark: "m", child: { sequence: [
+               { filter: "{ S[i, j] : i >= 0 }", child: { guard: "[N] -> { [a, b] : 2a <= b <= 2 }" } },
+               { filter: "{ S[i, j] : i < 0 }" } ] } } } }""",
+        {5: 9, 100: 9},
     ),
     "a parameter that is even and 1": (
         """{ domain: "[N] -> { S[i] : N = 1 and -1 <= i <= 3; T[] }", child: { guard: "[N] -> { [] : N mod 2 = 0 }",
@@ -339,8 +361,8 @@ TREES = {
     ),
     "a guard of which a remainder leaves a size": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 2N }",
-             child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", child: { mark: "m", child: {
-             guard: "[N] -> { [a, b] : N <= b mod 3 }" } } } }""",
+             child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", child: {
+             extension: "{ [a, b] -> X[] : false }", child: { guard: "[N] -> { [a, b] : N <= b mod 3 }" } } } }""",
         {2: 22, 3: 1, 100: 1},
     ),
     "several parts that only a small size has": (
@@ -418,7 +440,7 @@ TREES = {
         """{ domain: "{ S[j] : 0 <= j <= 1 }",
              child: { schedule:
              "[{ S[j] -> [(floor((1 - 2j)/3))] }, { S[j] -> [(j mod 2)] }, { S[j] -> [(1 - 2j)] }]" } }""",
-        {0: 7},
+        {0: 3},
     ),
     "many values of a statement beside two that run along with it": (
         """{ domain: "[N] -> { A[i, j] : 0 <= i, j <= N and i + j >= 1; B[i] : 1 <= i <= N;
@@ -440,9 +462,10 @@ TREES = {
              child: { guard: "[N] -> { [p, q] : N = 2 }" } } } }""",
         {2: 4, 3: 1, 30: 1},
     ),
-    "a guard below a mark that leaves a size": (
+    "a guard below an extension that leaves a size": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= 2N }", child: { schedule: "[{ S[i] -> [(i)] }]",
-             child: { mark: "m", child: { guard: "[N] -> { [a] : N <= a and 2a <= N + 3 }" } } } }""",
+             child: { extension: "{ [a] -> X[] : false }", child: {
+             guard: "[N] -> { [a] : N <= a and 2a <= N + 3 }" } } } }""",
         {2: 15, 3: 20, 4: 1, 100: 1},
     ),
     "two remainders of an iterator that few values of it have": (
@@ -781,14 +804,15 @@ TREES = {
         {0: 26, 3: 1, 40: 1},
     ),
     "a remainder of sizes that a loop's last value leaves": (
-        """{ domain: "[N] -> { S[i] : -1 <= i <= 1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { mark: "m",
-             child: { guard: "[N] -> { [a] : N mod 4 < a }" } } } }""",
+        """{ domain: "[N] -> { S[i] : -1 <= i <= 1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: {
+             extension: "{ [a] -> X[] : false }", child: { guard: "[N] -> { [a] : N mod 4 < a }" } } } }""",
         {4: 8, 5: 1, 100: 8},
     ),
     "a remainder of sizes that one of two statements needs, the other one small sizes": (
         """{ domain: "[N] -> { S[]; T[i] : N <= i <= N + 3 }", child: { schedule:
              "[N] -> [{ S[] -> [(floor(N/3))]; T[i] -> [(i)] }]", child: { sequence: [ { filter: "{ S[] }" },
-             { filter: "{ T[i] }", child: { guard: "[N] -> { [a] : 40 <= (4N + 3a) mod 72 <= 48 }" } } ] } } }""",
+             { filter: "{ T[i] }", child: { extension: "{ [a] -> X[] : false }",
+             child: { guard: "[N] -> { [a] : 40 <= (4N + 3a) mod 72 <= 48 }" } } } ] } } }""",
         {0: 16, 4: 3, 100: 3},
     ),
     "remainders that guards ask, before what bounds leave": (
@@ -1258,11 +1282,49 @@ TREES = {
              "[{ S[] -> [(2)]; T[i] -> [(i)] }]", options: "{ atomic[0] }" } }""",
         {-9: 2, -5: 16, 0: 16, 1: 3, 2: 3, 9: 3},
     ),
-    "one value beside an atomic loop that a loop outside and a remainder have, above a mark": (
+    "one value beside an atomic loop that a loop outside and a remainder have, in a sequence": (
         """{ domain: "[N, M] -> { S[k] : 0 <= k < N; T[i, j] : i >= 5 and 0 <= i, j < N and M mod 3 = 0 }",
              child: { schedule: "[{ S[k] -> [(k)]; T[i, j] -> [(i)] }, { S[k] -> [(0)]; T[i, j] -> [(j)] }]",
-             options: "{ atomic[1] }", child: { mark: "m" } } }""",
+             options: "{ atomic[1] }", child: { sequence: [
+             { filter: "{ T[i, j] }" }, { filter: "{ S[k] }" } ] } } }""",
         {1: 3, 5: 11, 9: 104, 40: 81},
+    ),
+    "a remainder that numbers of a cell leave one multiple, above a mark": (
+        """{ domain: "{ S[i] : 0 <= i <= 4; T[i] : 0 <= i <= 1 }", child: {
+             schedule: "[{ S[i] -> [(i mod 4 + 1)]; T[i] -> [(i + 2)] }, { S[i] -> [(i - 1)]; T[i] -> [(0)] }]",
+             options: "{ separate[0]; atomic[1] }", child: { mark: "m" } } }""",
+        {0: 3},
+    ),
+    "instances in no order, of which integers alone say that none is in both parts": (
+        """{ domain: "[N] -> { S[i, j, k] : N - 1 <= i <= 2 and j >= 1 and 2j <= i + 1 and 1 <= k <= 3 and
+             (N + i) mod 3 = 1; S[i, j, k] : 0 <= i < N and 0 <= j <= 2 and 0 <= k <= 2 }", child: { leaf } }""",
+        {1: 19, 2: 41, 3: 54, 40: 682},
+    ),
+    "a statement that a filter behind another one names and leaves nothing of": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i, j <= N; T[i] : 0 <= i <= N }", child: {
+             schedule: "[{ S[i, j] -> [(i - j)]; T[i] -> [(i)] }, { S[i, j] -> [(j)]; T[i] -> [(0)] }]",
+             options: "{ atomic[1] }", child: { sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[i, j] }" },
+             { filter: "{ T[i] : 1 = 0 }" } ] } } }""",
+        {1: 14, 40: 1925},
+    ),
+    "a few values of a loop, at which one statement is before or behind another one": (
+        """{ domain: "[N] -> { S[i] : N <= i <= N + 2; T[i] : 0 <= i <= 3N }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]", child: {
+             schedule: "[{ S[i] -> [(i mod 3)]; T[i] -> [(1)] }]", child: { sequence: [
+             { filter: "{ T[i] }" }, { filter: "{ S[i] }" } ] } } } }""",
+        {0: 23, 10: 55, 40: 145},
+    ),
+    "a statement of small sizes beside many values of another one, which has a loop inside": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= N; U[i, j] : N - 1 <= i <= 1 and 0 <= j <= 2 }", child: {
+             schedule: "[{ S[i] -> [(floor(i/2))]; U[i, j] -> [(floor(i/2))] },
+                         { S[i] -> [(i mod 2)]; U[i, j] -> [(i mod 2)] }]",
+             child: { sequence: [ { filter: "{ U[i, j] }" }, { filter: "{ S[i] }" } ] } } }""",
+        {0: 35, 2: 29, 3: 10, 40: 85},
+    ),
+    "one value of a loop by integers, of a loop outside between numbers": (
+        """{ domain: "{ S[i, j] : 0 <= i <= 3 and 1 <= j <= 4 and j mod 2 = 0 }", child: {
+             schedule: "[{ S[i, j] -> [(floor(j/3))] }, { S[i, j] -> [(i)] }]" } }""",
+        {0: 13},
     ),
     "blocks by their colours, the digits of which are remainders of the blocks": (
         """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M }", child: {

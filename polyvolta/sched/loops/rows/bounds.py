@@ -18,11 +18,13 @@ from math import inf
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, least_of, negated, plus, without
+from polyvolta.sched.loops.rows.steps import equalities
 from polyvolta.sched.loops.rows.strides import stride, stride_of_all
 from polyvolta.sched.loops.rows.tableaus import ALMOST, Sparse
 
 NEAR = 2  # values by which others may miss a bound that is moved for them
 FAR = 8  # values that it leaves out at some places, or it isn't
+SOME = 300  # steps that a question of integers between numbers may take
 PLACES = 16  # systems that places at which one shadow alone has values may be
 
 Side = tuple[Key, int, int]  # a row and the absolute value of its coefficient of the loop's column
@@ -407,6 +409,29 @@ def single(known: Known, b: Bounds, shadows: Sequence[System], col: int) -> tupl
     for side, sign in [(s, 1) for s in b.low] + [(s, -1) for s in b.high]:
         key, const, a = side
         if tab.always(negated(key), a * b.step - 1 - const):
+            return (*end(known, side, col, sign, b.step, b.residue), 1)
+    return None
+
+
+def single_of_integers(known: Known, b: Bounds, col: int) -> tuple[Key, int, int] | None:
+    """The same where loops outside are between numbers and rational numbers between theirs leave room for several.
+
+    Of even c2 with 2 <= c2 <= 4 and 4*c0 <= c2 <= 3*c0 + 2 for 0 <= c0 <= 1 it is 2*c0 + 2: at c0 = 1/2 there are more.
+    """
+    sides = [*[(s, 1) for s in b.low], *[(s, -1) for s in b.high]]
+    others = {c for (key, _, _), _ in sides for c, _ in key if c != col}
+    if b.lows or b.highs or not others or not others <= known.low.keys() & known.high.keys():
+        return None
+    if len(sides) < 3 and b.limited:
+        return None
+    for key, const in equalities(b.system(col), known.ineqs) or ():
+        v = coefficient(key, col)
+        if abs(v) == 1 and others.issuperset(c for c, _ in without(key, col)):
+            return plus(-v, without(key, col), 0, ()), -v * const, 1
+    for side, sign in sides:
+        there = b.system(col)
+        there.ge(side[0], side[1] - side[2] * b.step)
+        if known.surely_excludes(there, SOME):
             return (*end(known, side, col, sign, b.step, b.residue), 1)
     return None
 

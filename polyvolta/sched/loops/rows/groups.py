@@ -88,6 +88,7 @@ def groups(
             inside = [lane.restrict(cell, k) for lane in together]
             inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
             alone = _closer(known, inside[0], k, columns) if len(inside) == 1 else None
+            inside = [lane.at_multiples(k, columns, known) for lane in inside]
             if inside:
                 items.append((None, [alone]) if alone is not None else (cell if whole else None, inside))
         within = [cell for cell, _ in items]

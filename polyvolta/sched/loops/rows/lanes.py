@@ -15,7 +15,7 @@ from polyvolta.sched.loops.rows.columns import Columns, Row, outside
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, plus
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sched.loops.rows.steps import beyond_remainders, of_multiples, whole
+from polyvolta.sched.loops.rows.steps import beyond_remainders, of_multiples, one_multiple, whole
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
@@ -215,6 +215,23 @@ class Lane:
             return out
         out.project(columns, known, k)
         return out if out.loose(k, columns) < self.loose(k, columns) else self
+
+    def at_multiples(self, k: int, columns: Sequence[int], known: Known) -> Lane:
+        """The lane with equalities for congruences that numbers leave one multiple, for its loops from number k on.
+
+        Of c1 = c0 + 2 mod 4 where 2 <= c0 <= 3 and -1 <= c1 <= 3 it is c1 = c0 - 2, and what is at 0 comes no later.
+        Integers are the same. Cost: a sum for each congruence, and projections where there is one.
+        """
+        rows = System()
+        rows.eqs = list(one_multiple(self.piece.system, known.low, known.high))
+        if not rows.eqs:
+            return self
+        out = self.copy()
+        out.asked = False
+        out.piece.restrict(rows)
+        if not out.piece.system.empty:
+            out.project(columns, known, k)
+        return out
 
     def loose(self, k: int, columns: Sequence[int]) -> tuple[int, int]:
         """How many loops from number k on have more than one value, and how many shadows more than integers have."""

@@ -328,6 +328,24 @@ def beyond_remainders(system: System) -> System:
     return system if out is None else out
 
 
+def one_multiple(system: System, low: Ends, high: Ends) -> Iterator[tuple[Key, int]]:
+    """Rows that are 0 by congruences of which constant bounds leave one multiple.
+
+    Parameters
+    ----------
+    low, high : bounds of columns besides those of the system.
+    """
+    if not system.mods:
+        return
+    least_of_all, most_of_all = system.ends()
+    low = low | {c: max(v, low.get(c, v)) for c, v in least_of_all.items()}
+    high = high | {c: min(v, high.get(c, v)) for c, v in most_of_all.items()}
+    for key, const, d in system.mods:
+        least, most = least_of(key, const, low, high), least_of(negated(key), -const, low, high)
+        if least is not None and most is not None and -(-least // d) == -most // d:
+            yield key, const - -most // d * d
+
+
 def tied(
     system: System, floors: Mapping[tuple[int, Key, int], tuple[Key, int, int]], columns: Sequence[int]
 ) -> Iterator[tuple[Key, int]]:

@@ -101,12 +101,16 @@ def asked(known: Known, lanes: Sequence[Lane], k: int, col: int) -> int:
 def mixed(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None) -> bool:
     """Whether one instance may be before one of many, or behind it, inside loop k: it has a test at each place.
 
-    Of S[i] -> [i, 2] for 0 <= i < N and U[] -> [0, N mod 4] a loop would ask before S and behind it whether i is 0.
+    Of S[i] -> [i, 2] for 0 <= i < N and U[] -> [0, N mod 4] a loop would ask before S and behind it whether i is 0. So
+    it would of a few values of loop k, where none has one instance alone: of U[j] -> [j, j mod 4] for N <= j <= N + 2.
     """
     inside = Compared(known, k + 1, columns, first)
     loops = [(j, col) for j, col in enumerate(columns) if j >= k and col]
     few = [lane for lane in lanes if all(valued(lane.shadows[j], col) for j, col in loops)]
     many = [lane for lane in lanes if not valued(lane.shadows[k], columns[k])]
+    if not few:  # linear programs for two values at one place
+        few = [lane for lane in lanes if width(known, lane.shadows[k], columns[k], ONCE)]
+        many = [lane for lane in many if lane not in few]
     return any(not (inside.precedes(a, b) or inside.precedes(b, a)) for a, b in product(few, many))
 
 

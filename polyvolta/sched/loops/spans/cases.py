@@ -11,6 +11,7 @@
     S[i] -> [8i], T[i] -> [i] for n < 3            where n is 3 or more a loop of S in steps of 8; else one of both
     S[i] -> [i mod 4] at the tile 5, T[i] -> [i mod 4]     if (c0 == 5) a loop of both, written out; else one of T: no
     unrolled inside, of all tiles c0                       test of c0 at each iteration
+    S[i] -> [i/2, i mod 2], T[i] likewise for n < 3    where n is 3 or more a loop of S; else one of both
     S[] -> [2], T[i] -> [i] for m < 1 and i < 9,   where m < 1 an atomic loop of both; else S, without a loop
     where the member is atomic
 
@@ -157,6 +158,28 @@ def _two(some: Sequence[Lane], lanes: Sequence[Lane], k: int, col: int) -> bool:
             return False
         lengths.append(max(numbers) - min(numbers))
     return lengths[0] <= 1 < lengths[1]
+
+
+def by_many(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]) -> list[System] | None:
+    """Small sizes, which some lanes need, and all others, at which what is left has many values and loops inside; or
+    None.
+
+    Of S[i] -> [floor(i/2), i mod 2] for 0 <= i <= n and U[i] with these values for n - 1 <= i <= 1 each iteration of
+    the loop inside asks for U, however large n is. It is one test more at each size.
+    """
+    col, inner = columns[k], [(j, c) for j, c in enumerate(columns) if j > k and c]
+    each = [lane.around(k, col, known) for lane in lanes]
+    small = [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
+    for key, const in dict.fromkeys(row for some in small for row in some):
+        left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
+        if not 0 < len(left) < len(lanes):
+            continue
+        few, others = sides(key, const)
+        there = known.given(others)
+        if not all(valued(lane.shadows[j], c) for lane in left for j, c in inner):
+            if long(there, [lane.shadows[k] for lane in left], col):
+                return [few, others]
+    return None
 
 
 def _without_loops(

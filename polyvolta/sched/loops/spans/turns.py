@@ -14,7 +14,7 @@ from polyvolta.sched.loops.rows.lengths import several
 from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
 from polyvolta.sched.loops.rows.order import Compared, ends
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Member, Node, SetNode
+from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Mark, Member, Node, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Aff
 from polyvolta.sets.engine.simplex import Tableau
@@ -27,12 +27,13 @@ def runs_first(node: Node, a: str, b: str) -> bool:
 
     Children of a set run in any order, even by turns: it is only in one that both come to that they are ordered, and
     they must be so in each of these. In a sequence no child of the first one is behind one of the other, either, so
-    that both come to one child at most. Statements that filters name are asked for, not what these leave of them.
+    that both come to one child at most. Statements of which filters leave any are asked for, not what these leave.
+    A mark stands before each.
     """
     match node:
         case Leaf():
             return True
-        case Filter() | Context() | Guard():
+        case Filter() | Context() | Guard() | Mark():
             return runs_first(node.child, a, b)
         case Band():
             values = [(dict(m.exprs).get(a), dict(m.exprs).get(b)) for m in node.members if not m.name]
@@ -46,7 +47,7 @@ def runs_first(node: Node, a: str, b: str) -> bool:
             order = next((p.const - q.const for p, q in pairs if p != q), 0)
             return order < 0 or (order == 0 and runs_first(node.child, a, b))
         case SequenceNode() | SetNode():
-            filters = [c.statements for c in node.children if isinstance(c, Filter)]
+            filters = [_let_through(c) for c in node.children if isinstance(c, Filter)]
             if len(filters) < len(node.children):
                 return False
             mine, other = ({k for k, names in enumerate(filters) if s in names} for s in (a, b))
@@ -54,6 +55,13 @@ def runs_first(node: Node, a: str, b: str) -> bool:
                 return False
             return all(runs_first(node.children[k], a, b) for k in mine & other)
     return False
+
+
+def _let_through(node: Filter) -> set[str]:
+    """The statements of which a filter names any instance."""
+    if node.instances is None:
+        return {*node.statements}
+    return {space.out.name or "" for space, some in node.instances.parts if some}
 
 
 def runs_before(node: Node, a: Piece, b: Piece, known: Known, equal: System | None = None) -> bool:
@@ -67,7 +75,7 @@ def runs_before(node: Node, a: Piece, b: Piece, known: Known, equal: System | No
     ----------
     equal : rows that speak of both, of members above that are equal.
     """
-    if isinstance(node, Filter | Context | Guard):
+    if isinstance(node, Filter | Context | Guard | Mark):
         return runs_before(node.child, a, b, known, equal)
     if not isinstance(node, Band) or (equal is None and a.locals() & b.locals()):
         return runs_first(node, a.statement, b.statement)

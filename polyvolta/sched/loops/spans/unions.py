@@ -44,7 +44,7 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.spans.alone import SOME, alone, asked, at_end, mixed, of_one
-from polyvolta.sched.loops.spans.cases import beside_turns, by_sizes
+from polyvolta.sched.loops.spans.cases import beside_turns, by_many, by_sizes
 from polyvolta.sched.loops.spans.few import around_few, around_places, beside_few, between_numbers
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
 from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, beside_numbers, both_values, few_copies
@@ -399,6 +399,11 @@ def _alone_in_nest(loop: Shared) -> Items | None:
     return loop.within(alone(loop.known, loop.shadows, loop.col, 1, False, False))
 
 
+def _by_many(loop: Shared) -> Items | None:
+    """In an outermost loop small sizes, at which others are tested in loops inside."""
+    return loop.within(by_many(loop.known, loop.lanes, loop.k, loop.columns)) if loop.place.outermost else None
+
+
 def _around_one(loop: Shared) -> Items:
     """What begins or ends in an order that no size decides: one with tests, and what others have beside it."""
     shadows, where = shadows_and_remainders(loop.known, loop.lanes, loop.k, loop.col)
@@ -426,4 +431,5 @@ RULES: tuple[Callable[[Shared], Items | None], ...] = (
     _steady,
     _two_of_sizes,
     _alone_in_nest,
+    _by_many,
 )

@@ -31,7 +31,8 @@ from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 FEW = 7  # tests for nothing, up to which they are left
-LESS, MORE = 0.5, 2  # of the tests of other code are few enough there; how many more are not too many elsewhere
+LESS = 0.5  # of the tests of other code are few enough there
+MORE, SHARE = 2, 0.1  # how many more, and which part of all, are not too many elsewhere
 OTHERS = 3, 10  # the values of other sizes
 NEAR = 0, 1, 4, 20  # how far from the first size on either side codes are compared
 LONG = 600  # tests beyond which they are not counted
@@ -47,8 +48,9 @@ def by_absence(
 ) -> tuple[Case, Case] | None:
     """Sizes, and all others, where some of the pieces have nothing, and the code of each; None where none is better.
 
-    It is if it tests half as much there or less, and near them nowhere more than two tests more. Sizes are looked at
-    where most tests are for nothing, as those of a loop or under a condition that calls nothing, whatever others are.
+    It is if it tests half as much there or less, and near them nowhere more than two tests or a tenth more. Sizes are
+    looked at where most tests are for nothing, as those of a loop or under a condition that calls nothing, whatever
+    others are.
 
     Parameters
     ----------
@@ -65,12 +67,17 @@ def by_absence(
         if beside and _tests_less(beside, found[row]):
             inside = make(there)
             for sign, some in ((1, inside), (-1, beside)):
-                near = [(at, _counted(body, at)[0] + MORE - 1) for at in _places(known, row, NEAR, sign)]
+                near = [(at, _enough(_counted(body, at)[0])) for at in _places(known, row, NEAR, sign)]
                 if not some or not _tests_less(some, near):
                     break
             else:
                 return (there, inside), (elsewhere, beside)
     return None
+
+
+def _enough(tests: float) -> float:
+    """How many tests code may make, without that which tells sizes apart, where other code makes so many."""
+    return tests + max(MORE, SHARE * tests) - 1
 
 
 def needed_in_all(known: Known, cases: Sequence[Case]) -> System:

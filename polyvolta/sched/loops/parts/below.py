@@ -1,0 +1,175 @@
+"""What guards and filters below a band let through of its instances.
+
+    T[i, j] -> [i, j] for 0 <= j <= 1, below a guard of j <= 1 with j mod 3 > 0, or of j >= 3 with j mod 3 > 0
+
+A loop needs no iteration whose instances pass none of the guards below, and at those of T only the first one lets some
+pass: j is 1 there. What no way down lets through is no instance at all, and has no loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from polyvolta.sched.loops.instances import member_values
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.pieces import Piece, Value
+from polyvolta.sched.loops.state import State
+from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, Node, Path, SetNode
+from polyvolta.sched.tree import Sequence as SequenceNode
+from polyvolta.sets import Set
+from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
+
+WORTH = 400  # steps that a question of one way may take
+
+Taken = tuple[Conjunct, list[Value]]  # a condition, and the values of its dimensions
+Way = tuple[Piece, tuple[Taken, ...]]  # what passes, and what guards straight below say of the band
+
+
+@dataclass(slots=True)
+class Below:
+    """What is below one band.
+
+    Parameters
+    ----------
+    node, at : the band, and where it is.
+    mine : the columns of its members, 0 of those that are one number.
+    filtered : the pieces that a filter lets pass.
+
+    Attributes
+    ----------
+    of_all : what guards say that all instances meet (`by_all`).
+    told : whether there are others (`by_some`).
+    """
+
+    columns: Columns
+    node: Band
+    at: Path
+    mine: Sequence[int]
+    state: State
+    filtered: Callable[[Filter, Path, State], Iterable[Piece]]
+    of_all: list[Taken] = field(init=False)
+    told: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.of_all, self.told = self.by_all(), self.by_some()
+
+    def by_all(self) -> list[Taken]:
+        """The guards straight below that are one conjunction, which all instances meet.
+
+        What they say of the band's members, for what is outside is tested once. Nothing else is between that adds
+        instances, or that some of them do not meet.
+        """
+        out: list[Taken] = []
+        node = self.node.child
+        while not isinstance(node, Leaf):
+            match node:
+                case Guard(guard, child):
+                    found = list(self.conjuncts(guard))
+                    out += self.of_members(guard, found[0]) if len(found) == 1 else ()
+                    node = child
+                case Filter() | Context():
+                    node = node.child
+                case SequenceNode((only,)) | SetNode((only,)):
+                    node = only
+                case _:
+                    break
+        return out
+
+    def by_some(self) -> bool:
+        """Whether there are guards below that let pass some instances alone, and `by_all` doesn't say it all."""
+        node = self.node.child
+        while isinstance(node, Context) or (isinstance(node, Guard) and len(list(self.conjuncts(node.guard))) == 1):
+            node = node.child
+        return guarded_below(node)
+
+    def kept(self, piece: Piece, searched: Callable[[Piece], Piece]) -> Piece:
+        """What guards below let through of a piece whose members are equated to their columns; changes it.
+
+        Parameters
+        ----------
+        searched : `narrowed`, if that is found in few steps.
+        """
+        for c, values in self.of_all:
+            piece.take(c, values)
+        return searched(piece) if self.told and not piece.system.empty else piece
+
+    def narrowed(self, known: Known, piece: Piece) -> Piece:
+        """What comes to a leaf of a piece in which members are equated to their columns, as far as guards say.
+
+        Nothing where no way down lets anything through. Where one does its guards are taken as `by_all` does: the
+        others are for instances that never go there. Where there are several each has its own tests.
+        """
+        some = list(islice(self.ways(known, self.node.child, (*self.at, 0), piece, ()), 2))
+        out = piece.copy()
+        out.system.empty |= not some
+        for c, values in some[0][1] if len(some) == 1 else ():
+            out.take(c, values)
+        return out
+
+    def ways(
+        self, known: Known, node: Node, at: Path, piece: Piece, inside: Sequence[Value], passed: tuple[Taken, ...] = ()
+    ) -> Iterator[Way]:
+        """The ways down from a node on which something of a piece may come to a leaf, or to what adds instances.
+
+        Parameters
+        ----------
+        inside : values of members of bands below this one.
+        passed : what guards on the way say of the members of this one.
+        """
+        match node:
+            case Filter(_, child):
+                for part in self.filtered(node, at, self.state.with_pieces([piece])):
+                    yield from self.ways(known, child, (*at, 0), part, inside, passed)
+            case Guard(guard, child):
+                values = [*member_values(self.columns, guard, self.node, self.mine, self.state), *inside]
+                for c in self.conjuncts(guard, len(inside)):
+                    part = piece.copy()
+                    part.take(c, values)
+                    if not (part.system.empty or known.surely_excludes(part.system, WORTH)):
+                        more = () if inside else self.of_members(guard, c)
+                        yield from self.ways(known, child, (*at, 0), part, inside, (*passed, *more))
+            case Band(members, child):
+                piece = piece.copy()
+                values = [piece.value(m.of(piece.statement)) for m in members]
+                yield from self.ways(known, child, (*at, 0), piece, (*inside, *values), passed)
+            case Leaf() | Extension():
+                yield piece, passed
+            case _:
+                for k, child in enumerate(node.children):
+                    yield from self.ways(known, child, (*at, k), piece, inside, passed)
+
+    def conjuncts(self, guard: Set, inside: int = 0) -> Iterator[Conjunct]:
+        """The conjuncts of a guard below this band and `inside` members of others."""
+        depth = len(self.state.prefix) + len(self.node.members) + inside
+        for space, some in guard.parts:
+            yield from some if len(space.dims) == depth else ()
+
+    def of_members(self, guard: Set, c: Conjunct) -> list[Taken]:
+        """What a conjunct of a guard straight below says of the band's members."""
+        first = 1 + len(guard.param_names) + len(self.state.prefix)
+        said = speaking(c, {first + k for k, col in enumerate(self.mine) if col})
+        return [] if said is None else [(said, member_values(self.columns, guard, self.node, self.mine, self.state))]
+
+
+def guarded_below(node: Node) -> bool:
+    """Whether there is a guard at or below a node, above all that adds instances."""
+    return isinstance(node, Guard) or (not isinstance(node, Extension) and any(map(guarded_below, node.children)))
+
+
+def speaking(c: Conjunct, some: set[int]) -> Conjunct | None:
+    """The rows of a conjunct that speak of some entries, or of divs that do; None where there are no points."""
+    base = 1 + c.n
+    for k, div in enumerate(c.divs):
+        if div is not None and any(v and at in some for at, v in enumerate(div[1])):
+            some = {*some, base + k}
+    unknown = {base + k for k, div in enumerate(c.divs) if div is None}
+    used = [{at for at, v in enumerate(row) if v and at} for row in (*c.eqs, *c.ineqs)]
+    while more := {at for row in used if row & some for at in row & unknown} - some:
+        some = some | more
+    eqs, ineqs = (
+        [row for row in rows if any(v and at in some for at, v in enumerate(row))] for rows in (c.eqs, c.ineqs)
+    )
+    return normalise(c.n, c.divs, eqs, ineqs)
