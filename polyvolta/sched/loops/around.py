@@ -97,6 +97,12 @@ class Around:
         inner = next((j for j, col in enumerate(self.columns) if j > k and col), 0)
         return inner if inner and self.loop_type(inner, lanes) == "atomic" else 0
 
+    def flatter(self, lane: Lane, k: int, known: Known) -> Lane:
+        """A lane with what its integers leave of loops, if this is found in few steps."""
+        if lane.asked or lane.exact:
+            return lane
+        return self.writer.searched(lane, lambda kn: lane.flatter(k, self.columns, kn), known)
+
     def conditions(self, lanes: list[Lane], state: State) -> tuple[list[Lane], System]:
         """The lanes that may have instances here, and the conditions on what is outside that they share."""
         known = state.known

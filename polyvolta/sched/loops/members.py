@@ -17,7 +17,7 @@ from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparison
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
 from polyvolta.sched.loops.rows.bounds import Bounds, end
-from polyvolta.sched.loops.rows.groups import groups, isolated
+from polyvolta.sched.loops.rows.groups import groups, isolated, share
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclusive, valued
@@ -63,16 +63,13 @@ class BandLoops(Around):
         if not col:
             return self.visit(k + 1, lanes, state.below(m.of(lanes[0].piece.statement)))
         parts = [lanes]
-        if self.settled(k, lanes):
-            self.aside(lanes, k, state.known)
-        else:
-            for r in range(len(self.regions)):
-                parts = [p for part in parts for p in self.isolated(part, r, k, state.known)]
+        for r in () if self.settled(k, lanes) and self.uncut(lanes, k, state.known) else range(len(self.regions)):
+            parts = [p for part in parts for p in self.isolated(part, r, k, state.known)]
         out: list[Ast] = []
         for part in parts:
             loop_type = self.loop_type(k, part)
             first = self.first(state.known, k)
-            free = [lane for lane in part if self.loop_type(k, [lane]) != loop_type]  # not cut: in no region (`aside`)
+            free = [lane for lane in part if self.loop_type(k, [lane]) != loop_type]  # in no region (`uncut`)
             found = groups(state.known, part, k, self.columns, loop_type, first, free)
             shared = loop_type == "default"
             if found is None:
@@ -125,12 +122,6 @@ class BandLoops(Around):
             return [group]
         return self.writer.searched([group], lambda kn: rule(kn, group, k, self.columns[k]), known)
 
-    def flatter(self, lane: Lane, k: int, known: Known) -> Lane:
-        """A lane with what its integers leave of loops, if this is found in few steps."""
-        if lane.asked or lane.exact:
-            return lane
-        return self.writer.searched(lane, lambda kn: lane.flatter(k, self.columns, kn), known)
-
     def isolated(self, lanes: list[Lane], number: int, k: int, known: Known) -> List[list[Lane]]:
         """The lanes elsewhere, before, inside and after what is isolated, by its values of loop k.
 
@@ -156,15 +147,23 @@ class BandLoops(Around):
         found = Lane.of(piece, self.columns, known, k).shadows[k]
         return None if found.empty or known.excludes(found) else found
 
-    def aside(self, lanes: list[Lane], k: int, known: Known) -> None:
-        """Note of lanes that are not cut, as none has a loop, in which regions they have nothing.
+    def uncut(self, lanes: list[Lane], k: int, known: Known) -> bool:
+        """Whether lanes that have no loop stay whole; then it is noted in which regions they have nothing.
 
-        The types of loops there are not theirs: in an atomic one all would be tested at every value.
+        The types of loops there are not theirs: in an atomic one all would be tested at every value. All are cut where
+        some would have to run between its values.
         """
+        before = [lane.left for lane in lanes]
         for number in range(len(self.regions) if any(m.isolated_type for m in self.members[k:]) else 0):
             for lane in lanes:
                 if number not in lane.left and self.within(lane, number, k, known) is None:
                     lane.left |= {number}
+        free = [lane for lane in lanes if self.loop_type(k, [lane]) != "atomic"]
+        if self.loop_type(k, lanes) == "atomic" and share(known, lanes, free, k, self.columns, self.first(known, k)):
+            for lane, left in zip(lanes, before, strict=True):
+                lane.left = left
+            return False
+        return True
 
     def first(self, known: Known, k: int) -> First:
         """What says whether one piece may run before another at equal values of all members, in loop k."""

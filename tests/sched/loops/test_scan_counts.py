@@ -516,6 +516,12 @@ TREES = {
              atomic[1]; [isolate[] -> separate[1]] }" } }""",
         {0: 0},
     ),
+    "three instances, one of which is isolated between the others, where the loop is atomic": (
+        """{ domain: "[N] -> { S[]; T[]; U[] }", child: { schedule:
+             "[N] -> [{ S[] -> [(-1)]; T[] -> [(N - 1)]; U[] -> [(N)] }]",
+             options: "[N] -> { isolate[[] -> [a]] : 0 <= a < N; [isolate[] -> atomic[0]] }" } }""",
+        {0: 3, 1: 3, 9: 3, 40: 3, 1000: 3},
+    ),
     "three instances, one of which is isolated, where a loop is atomic": (
         """{ domain: "{ S[]; T[i] : 0 <= i <= 2 }", child: { schedule:
              "[{ S[] -> [(0)]; T[i] -> [(2*((i + 1) mod 2))] }, { S[] -> [(0)]; T[i] -> [(i + 3*floor(i/3))] }]",

@@ -98,6 +98,16 @@ def groups(
     return out
 
 
+def share(
+    known: Known, lanes: Sequence[Lane], free: Collection[Lane], k: int, columns: Sequence[int], first: First
+) -> bool:
+    """Whether an atomic loop over some lanes has one that it need not have, as neither may run wholly before others."""
+    if len(free) in (0, len(lanes)):
+        return False
+    found = groups(known, lanes, k, columns, "atomic", first, free) or ()
+    return any(0 < len([lane for lane in g.lanes if lane in free]) < len(g.lanes) for g in found)
+
+
 def _closer(known: Known, lane: Lane, k: int, columns: Sequence[int]) -> Lane | None:
     """A lane within a cell as tight as the integers are, if that bounds its column closer.
 
