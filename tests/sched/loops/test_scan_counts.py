@@ -520,7 +520,7 @@ TREES = {
         """{ domain: "[N] -> { S[]; T[]; U[] }", child: { schedule:
              "[N] -> [{ S[] -> [(-1)]; T[] -> [(N - 1)]; U[] -> [(N)] }]",
              options: "[N] -> { isolate[[] -> [a]] : 0 <= a < N; [isolate[] -> atomic[0]] }" } }""",
-        {0: 3, 1: 3, 9: 3, 40: 3, 1000: 3},
+        {0: 4, 1: 3, 9: 3, 40: 3, 1000: 3},
     ),
     "three instances, one of which is isolated, where a loop is atomic": (
         """{ domain: "{ S[]; T[i] : 0 <= i <= 2 }", child: { schedule:
