@@ -35,7 +35,7 @@ from ..budgets import metered, spend, weight
 from . import residues
 from .basis import thin_direction
 from .floors import roundings
-from .rows import Row, dot, evaluate, normal_eq, strongest, substitute_all
+from .rows import Row, cornered, dot, evaluate, normal_eq, strongest, substitute_all
 from .simplex import Tableau, tight_slacks
 
 Point = tuple[int, ...]
@@ -100,8 +100,8 @@ def _moved(row: Sequence[int], k: int, image: Sequence[tuple[int, int]], gone: b
 def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> bool:
     """Whether there is no integer point.
 
-    Systems without rows, with contradicting parallel rows or with bounds only are decided in O(size);
-    otherwise as `sample`. Exact; under a budget.
+    Systems without rows, with contradicting parallel rows or with bounds only are decided in O(size), those in the
+    plane where a corner of few rows is near a point without a search; otherwise as `sample`. Exact; under a budget.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = Fals
     >>> is_empty(2, (), ((2, 3, -3), (-1, -3, 3), (0, 1, 0), (100, -1, 0)))
     True
     """
-    if not eqs and not ineqs:
+    if not eqs and (not ineqs or (n == 2 and cornered(ineqs))):
         return False
     return _solve(n, eqs, ineqs, tidy) is None
 
