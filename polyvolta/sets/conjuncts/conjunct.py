@@ -90,8 +90,10 @@ class Conjunct:
         if self._empty is None:
             if self.eqs:
                 plain = far_out(self)
+            elif self.divs:
+                plain = False
             else:
-                plain = self.n == 2 and not self.divs and cornered(self.ineqs)
+                plain = (self.n == 2 and cornered(self.ineqs)) or integer.pushed(self.n, self.ineqs) is not None
             self._empty = not plain and _point(self) is None
         return self._empty
 
