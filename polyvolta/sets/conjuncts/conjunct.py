@@ -90,10 +90,8 @@ class Conjunct:
         if self._empty is None:
             if self.eqs:
                 plain = far_out(self)
-            elif self.divs:
-                plain = False
             else:
-                plain = (self.n == 2 and cornered(self.ineqs)) or integer.pushed(self.n, self.ineqs) is not None
+                plain = self.n == 2 and not self.divs and cornered(self.ineqs)
             self._empty = not plain and _point(self) is None
         return self._empty
 
@@ -133,8 +131,12 @@ def nothing(n: int) -> Conjunct:
 
 @lru_cache(maxsize=1 << 16)
 def _point(c: Conjunct) -> tuple[int, ...] | None:
-    ineqs = c.all_ineqs() if c.divs else c.ineqs
-    point = integer.sample(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
+    if c.eqs or c.divs:
+        point = integer.sample(c.n + len(c.divs), c.eqs, c.all_ineqs())
+    else:
+        point = integer.pushed(c.n, c.ineqs)
+        if point is None:
+            point = integer.sample(c.n, (), c.ineqs, tidy=True, tried=True)
     return None if point is None else tuple(point[: c.n])
 
 

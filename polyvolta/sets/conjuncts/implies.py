@@ -130,6 +130,7 @@ def _outside(a: Conjunct, b: Conjunct, rows: Sequence[Row]) -> tuple[Conjunct, .
     divs = shared_divs(a, b)[0] if b.divs else a.divs
     pieces, ineqs = [], list(a.ineqs)
     known = None if divs or a.eqs else Stated(ineqs)
+    normal = not (ineqs or b.eqs)  # some rows of a normal form are one
     for row in rows:
         outside = complement(row)
         if known:
@@ -139,7 +140,7 @@ def _outside(a: Conjunct, b: Conjunct, rows: Sequence[Row]) -> tuple[Conjunct, .
         if piece is not None and (known and falls(row, ineqs) or not piece.is_empty):
             pieces.append(piece)
             ineqs.append(row)
-            if known and row is not rows[-1] and not known.add_tight(row, outside[1:]):
+            if known and row is not rows[-1] and not known.add_tight(row, outside[1:], normal):
                 known = None
     return tuple(pieces)
 

@@ -117,7 +117,12 @@ def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = Fals
 
 @metered
 def sample(
-    n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False, begun: Begun | None = None
+    n: int,
+    eqs: Sequence[Row],
+    ineqs: Sequence[Row],
+    tidy: bool = False,
+    begun: Begun | None = None,
+    tried: bool = False,
 ) -> Point | None:
     """An integer point, or None when there is none.
 
@@ -127,15 +132,21 @@ def sample(
     Parameters
     ----------
     begun : the first inequalities, and the mark of a tableau after they were added, one by one.
+    tried : whether `pushed` has found none among tidy inequalities.
 
     >>> sample(2, (), ((0, 0, 1), (-100000, 300000, -299999), (200000, -300000, 299998)))
     (100000, 100000)
     """
-    return _solve(n, eqs, ineqs, tidy, begun)
+    return _solve(n, eqs, ineqs, tidy, begun, tried)
 
 
 def _solve(
-    n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False, begun: Begun | None = None
+    n: int,
+    eqs: Sequence[Row],
+    ineqs: Sequence[Row],
+    tidy: bool = False,
+    begun: Begun | None = None,
+    tried: bool = False,
 ) -> Point | None:
     """`sample`: solve equalities, tighten, look for new equalities, and so on; then search what is full."""
     spend(1 + n * (len(eqs) + len(ineqs)) // 64)
@@ -157,8 +168,8 @@ def _solve(
             ineqs, eqs = tidied
             if eqs:
                 continue
-        tidy = False
-        point, tab = pushed(n, ineqs), None
+        point, tab = None if tried else pushed(n, ineqs), None
+        tidy = tried = False
         if point is None:
             tab, done = Tableau(n), 0
             if begun is not None and not maps and ineqs[: len(begun[0])] == begun[0]:
