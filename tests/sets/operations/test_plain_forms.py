@@ -6,6 +6,7 @@ import pytest
 
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts import normal, project
+from polyvolta.sets.conjuncts.implies import subtract
 from tests.sets.nearby import has_point
 
 
@@ -94,3 +95,15 @@ def test_what_plainly_has_points_has_some():
         if c is not None:
             found.add((cj.far_out(c), bool(c.eqs), empty))
     assert {(True, False, False), (True, True, False), (False, True, True), (False, False, True)} <= found
+
+
+def test_pieces_of_a_complement_are_in_normal_form():
+    pieces = 0
+    for n, _, _, ineqs in drawn(13, 1500):
+        c = cj.normalise(n, (), (), [r[: 1 + n] for r in ineqs])
+        if c is None or c.divs or c.eqs:
+            continue
+        for piece in subtract(cj.universe(n), c):
+            assert piece == cj.normalise(n, piece.divs, piece.eqs, piece.ineqs), (c, piece)
+            pieces += len(piece.ineqs) > 1
+    assert pieces > 500
