@@ -418,7 +418,7 @@ def linear(sums: Mapping[Atom, int], const: int) -> Aff:
     terms = [t for t in sums.items() if t[1]]
     if len(terms) == 2:
         (a, _), (b, _) = terms
-        if isinstance(a, Floor) and isinstance(b, Floor) and a.num == b.num:  # as `order_of` has it, without what that compares
+        if isinstance(a, Floor) and isinstance(b, Floor) and a.num == b.num:  # by their last keys
             if a.den > b.den:
                 terms.reverse()
         elif (type(a) is str) is (type(b) is str):
