@@ -8,7 +8,6 @@ from typing import Literal
 
 from polyvolta.sched.dependence.order import Clock, Clocks
 from polyvolta.sched.errors import BadProgram
-from polyvolta.sched.points import is_empty
 from polyvolta.sets import Map, nearest
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -95,6 +94,6 @@ def _at(clock: Clock, c: Conjunct, n_par: int) -> list[Conjunct]:
         if not d.divs and rows.issuperset([r + tail for r in d.ineqs]) and eqs.issuperset([r + tail for r in d.eqs]):
             return [c]
         both = cj.conjoin(c, cj.reindex(d, c.n, tuple(range(n))))
-        if both is not None and not is_empty(both):
+        if both is not None and not both.is_empty:
             out.append(both)
     return out

@@ -18,7 +18,6 @@ from polyvolta.sched.dependence.order import Clock, clocks, parameters, preimage
 from polyvolta.sched.dependence.pairs import Pairs, Time, Timed, among
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.example import small_point
-from polyvolta.sched.points import is_empty
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -162,7 +161,7 @@ class Descent:
                 case _:
                     pending = self.passing(node, pending, times)
             node = node.children[k]
-        return [p for p in pending if not is_empty(p.conjunct)]
+        return [p for p in pending if not p.conjunct.is_empty]
 
     def passing(self, node: Node, pending: list[Pairs], times: dict[str, tuple[Aff, ...]]) -> list[Pairs]:
         """The pairs that go on below a node with one child that is no band."""
@@ -288,8 +287,8 @@ class Descent:
         self, d: Dependence, pairs: list[Pairs], at: Path, member: int | None, why: str
     ) -> Iterator[Violation]:
         """One of the pairs, with small numbers, if there are any whose instances both run."""
-        pairs = [p for p in pairs if not is_empty(p.conjunct)]
-        pieces = [p.conjunct for p in self.running(pairs) if not is_empty(p.conjunct)] if pairs else []
+        pairs = [p for p in pairs if not p.conjunct.is_empty]
+        pieces = [p.conjunct for p in self.running(pairs) if not p.conjunct.is_empty] if pairs else []
         if pieces:
             point = small_point(pieces)
             n, split = len(self.params), len(self.params) + len(self.iterators[d.source])

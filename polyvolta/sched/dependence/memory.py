@@ -33,7 +33,6 @@ from polyvolta.sched.dependence.pairs import different
 from polyvolta.sched.dependence.sources import last_sources
 from polyvolta.sched.errors import BadProgram, BadSchedule
 from polyvolta.sched.example import small_point
-from polyvolta.sched.points import is_empty
 from polyvolta.sched.program.assuming import without_assumptions
 from polyvolta.sched.program.model import Program
 from polyvolta.sets import Aff, Map, Set, var
@@ -94,7 +93,7 @@ def dependences(program: Program | Sequence[Accessing]) -> Dependences:
         writes += accesses(m, "must", times, params)
     out += _conflicts("WAR", reads, writes, params, p.order)
     out += _conflicts("WAW", writes, writes, params, p.order)
-    return Dependences([d for d in out if not all(is_empty(c) for _, cs in d.relation.parts for c in cs)])
+    return Dependences([d for d in out if not all(c.is_empty for _, cs in d.relation.parts for c in cs)])
 
 
 @metered
@@ -273,9 +272,9 @@ def _ordered(a: Accesses, b: Accesses, params: tuple[str, ...], order: Order) ->
     cases = list(compare(pairs, params, (a.clock, n_par), (b.clock, split), frozenset({BEFORE, EQUAL, APART})))
     same = a.instance.key == b.instance.key
     for _, case, c in cases:
-        if case != BEFORE and (open_pairs := different(c, n_par, n_a) if same else [c] if not is_empty(c) else []):
+        if case != BEFORE and (open_pairs := different(c, n_par, n_a) if same else [c] if not c.is_empty else []):
             raise _without_order(a, b, open_pairs, params, order)
-    return [c for _, case, c in cases if case == BEFORE and not is_empty(c)]
+    return [c for _, case, c in cases if case == BEFORE and not c.is_empty]
 
 
 def _without_order(

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polyvolta.sched.dependence.model import Dependence
-from polyvolta.sched.points import is_empty
 from polyvolta.sets import Aff, var
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -90,18 +89,18 @@ class Timed:
         row = self.row
         if row is not None:
             if not any(row[1:]):
-                return self.pairs if row[0] * sign > 0 and not is_empty(c) else None
+                return self.pairs if row[0] * sign > 0 and not c.is_empty else None
             return self._positive(row if sign > 0 else negate(row))
         delta = self.distance() * sign
         if delta.is_constant:
-            return self.pairs if delta.const > 0 and not is_empty(c) else None
+            return self.pairs if delta.const > 0 and not c.is_empty else None
         if _never_positive(c, self.params, self.source[0], self.sink[0], delta):
             return None
         knife, other = _knife(self.names(), delta, 1), _knife(self.names(), delta, -2)
         if knife is None or (other is not None and implied(c, other)):
             return None
         both = cj.conjoin(c, knife)
-        return None if both is None or is_empty(both) else replace(self.pairs, conjunct=both)
+        return None if both is None or both.is_empty else replace(self.pairs, conjunct=both)
 
     def _positive(self, row: Row) -> Pairs | None:
         """The pairs, if there are any, on which a form over (1, dimensions), no constant, is positive."""
@@ -110,7 +109,7 @@ class Timed:
         if not doubtful(c, other) or implied(c, other):
             return None
         both = cj.conjoin(c, _half((row[0] - 1, *row[1:])))
-        return None if both is None or is_empty(both) else replace(self.pairs, conjunct=both)
+        return None if both is None or both.is_empty else replace(self.pairs, conjunct=both)
 
 
 def _half(row: Row) -> Conjunct:
@@ -266,6 +265,6 @@ def different(c: Conjunct, n_par: int, n: int) -> list[Conjunct]:
         for sign in (1, -1):
             row = (-1, *(sign * v for v in ahead[1:]))
             part = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, row))
-            if part is not None and not is_empty(part):
+            if part is not None and not part.is_empty:
                 out.append(part)
     return out

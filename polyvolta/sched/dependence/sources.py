@@ -30,7 +30,6 @@ from polyvolta.sched.dependence.model import FLOWS, Flow
 from polyvolta.sched.dependence.order import APART, BEFORE, EQUAL, Branch, Clock, Order, clocks, compare, parameters
 from polyvolta.sched.dependence.pairs import different
 from polyvolta.sched.errors import BadProgram, says_keywords
-from polyvolta.sched.points import is_empty
 from polyvolta.sched.tree import Schedule
 from polyvolta.sched.wrapped import plain
 from polyvolta.sets import Aff, Map, Set, Unbounded
@@ -269,7 +268,7 @@ class _Sink:
                 pieces = [d for c in pieces for d in _meet(c, self.over_pair(self.left[0], c.n))]
             else:
                 pieces = _without(pieces, [self.over_pair(k, pieces[0].n) for k in self.done])
-        return [c for c in pieces if not is_empty(c)]
+        return [c for c in pieces if not c.is_empty]
 
     def over_pair(self, key: Conjunct, n: int) -> Conjunct:
         """A conjunct over keys as one over pairs, of n dimensions."""
@@ -321,7 +320,7 @@ class _Sink:
             same = case != BEFORE and event.instance.key == other.instance.key
             found += different(d, self.n_key, len(event.instance.dims)) if same else [d]
         done = [pj.project(d, tuple(range(c.n, n))) for d in found]
-        return [k for d in done if d is not None and not is_empty(d) for k in pj.with_known_divs(d)]
+        return [k for d in done if d is not None and not d.is_empty for k in pj.with_known_divs(d)]
 
     # ---- results
 
@@ -378,7 +377,7 @@ def _gives_element(c: Conjunct, n_own: int) -> bool:
 
 def _meet(a: Conjunct, b: Conjunct) -> Pieces:
     both = cj.conjoin(a, b)
-    return [] if both is None or is_empty(both) else [both]
+    return [] if both is None or both.is_empty else [both]
 
 
 def _without(pieces: Pieces, gone: Iterable[Conjunct]) -> Pieces:

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.dependence.model import Dependence
-from polyvolta.sched.points import is_empty
 from polyvolta.sets import Set, dim_type
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -51,7 +50,7 @@ def _two_values(c: Conjunct, at: int) -> bool:
     row = [0] * (2 + n + len(both.divs))
     row[0], row[1 + at], row[1 + n] = -1, -1, 1
     apart = cj.normalise(n + 1, both.divs, both.eqs, (*both.ineqs, tuple(row)))
-    return apart is not None and not is_empty(apart)
+    return apart is not None and not apart.is_empty
 
 
 def without(

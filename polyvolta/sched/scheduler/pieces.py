@@ -13,7 +13,6 @@ from functools import lru_cache
 
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sched.dependence.pairs import among
-from polyvolta.sched.points import is_empty
 from polyvolta.sched.scheduler.farkas import cone
 from polyvolta.sched.scheduler.problem import Edge, Forms, distance
 from polyvolta.sets import Set
@@ -145,7 +144,7 @@ def left(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> tuple[Piec
         if moving:
             pad = (0,) * len(p.conjunct.divs)
             c = cj.normalise(c.n, c.divs, (*c.eqs, *[(*f, *pad) for f in moving]), c.ineqs)
-        if c is not None and not is_empty(c):
+        if c is not None and not c.is_empty:
             out.append(p if c is p.conjunct else replace(p, conjunct=c))
     return tuple(out)
 
@@ -158,14 +157,14 @@ def always_zero(p: Piece, delta: Row) -> bool:
     if edge.vanishes(delta):
         return True
     if edge.attains(delta):  # if there is a point, of which an integral vertex is one
-        return not edge.integral and is_empty(p.conjunct)
+        return not edge.integral and p.conjunct.is_empty
     return _never_positive(p, delta)
 
 
 def _never_positive(p: Piece, delta: Row) -> bool:
     c = p.conjunct
     away = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, (delta[0] - 1, *delta[1:], *(0,) * len(c.divs))))
-    return away is None or is_empty(away)
+    return away is None or away.is_empty
 
 
 def distances(rows: Sequence[Forms], p: Piece, number: dict[int, int], depths: Sequence[int]) -> list[Row]:

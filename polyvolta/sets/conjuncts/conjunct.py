@@ -21,7 +21,7 @@ from itertools import compress, count
 from operator import mul
 
 from ..engine import integer
-from ..engine.rows import Row, dot, picker, unbounded
+from ..engine.rows import Row, cornered, dot, picker, unbounded
 from .normal import Div, defining_rows, normal_form, strengthened
 
 
@@ -81,9 +81,18 @@ class Conjunct:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no integer point satisfies it. Exact; memoised."""
+        """Whether no integer point satisfies it. Exact; a search only where it is not plain; memoised.
+
+        >>> from polyvolta.sets import Set
+        >>> [c.is_empty for _, cs in Set("[N] -> { S[i, j] : 0 <= i < N and j = i + 1 }").parts for c in cs]
+        [False]
+        """
         if self._empty is None:
-            self._empty = _point(self) is None
+            if self.eqs:
+                plain = far_out(self)
+            else:
+                plain = self.n == 2 and not self.divs and cornered(self.ineqs)
+            self._empty = not plain and _point(self) is None
         return self._empty
 
 
@@ -122,8 +131,12 @@ def nothing(n: int) -> Conjunct:
 
 @lru_cache(maxsize=1 << 16)
 def _point(c: Conjunct) -> tuple[int, ...] | None:
-    ineqs = c.all_ineqs() if c.divs else c.ineqs
-    point = integer.sample(c.n + len(c.divs), c.eqs, ineqs, tidy=not c.eqs and not c.divs)
+    if c.eqs or c.divs:
+        point = integer.sample(c.n + len(c.divs), c.eqs, c.all_ineqs())
+    else:
+        point = integer.pushed(c.n, c.ineqs)
+        if point is None:
+            point = integer.sample(c.n, (), c.ineqs, tidy=True, tried=True)
     return None if point is None else tuple(point[: c.n])
 
 

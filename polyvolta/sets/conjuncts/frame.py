@@ -37,11 +37,11 @@ class Frame:
         self.n = conjuncts[0].n
         base = 1 + self.n
         divs = conjuncts[0].divs
-        if None not in divs and all(c.divs == divs for c in conjuncts):
-            places = [[*range(base, base + len(divs))]] * len(conjuncts)
+        places: list[list[int]] = []
+        if None not in divs and not [c for c in conjuncts if c.divs != divs]:
             self.divs: list[Div] = list(divs)
         else:
-            self.divs, places = [], []
+            self.divs = []
             seen: dict[tuple, int] = {}
             for c in conjuncts:
                 places.append(self._place(c, seen))
@@ -52,8 +52,8 @@ class Frame:
         }
         self.given = [row for rows in self.definitions.values() for row in rows]
         self._opposite: dict[Row, Row] = {}
-        self.members = []
-        for c, p in zip(conjuncts, places, strict=True):
+        self.members = [Member(self, c.eqs, c.ineqs) for c in conjuncts] if not places else []
+        for c, p in zip(conjuncts, places, strict=True) if places else ():
             eqs, ineqs = c.eqs, c.ineqs
             if p != [*range(base, self.width)]:  # a row that compares two divs, which here are one, may say nothing
                 eqs, ineqs = (

@@ -18,7 +18,7 @@ from ..budgets import spend
 from ..engine import integer
 from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced, solved_for, strongest
 from .alike import alike
-from .conjunct import Conjunct, conjoin, far_out, juxtaposed, made, shared_divs
+from .conjunct import Conjunct, conjoin, juxtaposed, made, shared_divs
 from .inequalities import Stated
 from .normal import defining_rows
 
@@ -130,16 +130,17 @@ def _outside(a: Conjunct, b: Conjunct, rows: Sequence[Row]) -> tuple[Conjunct, .
     divs = shared_divs(a, b)[0] if b.divs else a.divs
     pieces, ineqs = [], list(a.ineqs)
     known = None if divs or a.eqs else Stated(ineqs)
+    normal = not (ineqs or b.eqs)  # some rows of a normal form are one
     for row in rows:
         outside = complement(row)
         if known:
             piece = _stated(a.n, known, outside, row[1:], ineqs)
         else:
             piece = made(a.n, divs, a.eqs, [*ineqs, outside])
-        if piece is not None and (known and falls(row, ineqs) or piece.eqs and far_out(piece) or not piece.is_empty):
+        if piece is not None and (known and falls(row, ineqs) or not piece.is_empty):
             pieces.append(piece)
             ineqs.append(row)
-            if known and row is not rows[-1] and not known.add_tight(row, outside[1:]):
+            if known and row is not rows[-1] and not known.add_tight(row, outside[1:], normal):
                 known = None
     return tuple(pieces)
 

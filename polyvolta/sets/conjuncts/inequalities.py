@@ -155,11 +155,14 @@ class Stated:
         insort(rows, tight)
         return tuple(rows)
 
-    def add_tight(self, tight: Row, opposite: Row) -> bool | None:
+    def add_tight(self, tight: Row, opposite: Row, normal: bool = False) -> bool | None:
         """Add a tight one; whether what there is is in normal form then, which it is as a rule. None: a contradiction.
 
-        Without a True it is not to be used any more.
+        Without a True it is not to be used any more. `normal` says that it is known to be.
         """
+        if normal:
+            self._put(tight)
+            return True
         near = self._near(tight, opposite)
         if near is None or isinstance(near, bool):
             return near

@@ -43,7 +43,7 @@ def solved(n: int, unknown: int, eqs: Iterable[Row], ineqs: Sequence[Row]) -> So
     """Rows over n dimensions and existentials behind them, after what equalities give is replaced; None: no solution.
 
     >>> solved(2, 1, [(-1, -1, 0, 1), (0, 0, 1, -1)], [(0, 0, 0, 1), (7, 0, 0, -1)])  # e = x + 1, y = e, 0 <= e <= 7
-    Solved(eqs=[(-1, -1, 1)], ineqs=[(1, 1, 0), (6, -1, 0)], unknown=0, pivots={2}, scaled=False)
+    Solved(eqs=[(1, 1, -1)], ineqs=[(1, 1, 0), (6, -1, 0)], unknown=0, pivots={2}, scaled=False)
     """
     base, width = 1 + n, 1 + n + unknown
     if unknown:

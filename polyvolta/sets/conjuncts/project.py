@@ -177,8 +177,12 @@ def _project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     for k in tainted:
         if (div := c.divs[k]) is not None:
             ineqs += defining_rows(div, base + k, width)
-    used = {k for r in (*c.eqs, *ineqs) for k in compress(count(), r)}
-    lost = [1 + d for d in drop if 1 + d in used]  # of the others, any value will do
+    lost = []  # of the others, any value will do
+    for col in [1 + d for d in drop]:
+        for r in (*c.eqs, *ineqs):
+            if r[col]:
+                lost.append(col)
+                break
     # column order of the result: kept dims, known divs, then lost dims and tainted divs as unknown divs
     unknown = lost + [base + k for k in tainted]
     take = picker((0, *kept, *[base + k for k in known], *unknown))

@@ -35,7 +35,7 @@ from ..budgets import metered, spend, weight
 from . import residues
 from .basis import thin_direction
 from .floors import roundings
-from .rows import Row, dot, evaluate, normal_eq, strongest, substitute_all
+from .rows import Row, cornered, dot, evaluate, normal_eq, strongest, substitute_all
 from .simplex import Tableau, tight_slacks
 
 Point = tuple[int, ...]
@@ -100,8 +100,8 @@ def _moved(row: Sequence[int], k: int, image: Sequence[tuple[int, int]], gone: b
 def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False) -> bool:
     """Whether there is no integer point.
 
-    Systems without rows, with contradicting parallel rows or with bounds only are decided in O(size);
-    otherwise as `sample`. Exact; under a budget.
+    Systems without rows, with contradicting parallel rows or with bounds only are decided in O(size), those in the
+    plane where a corner of few rows is near a point without a search; otherwise as `sample`. Exact; under a budget.
 
     Parameters
     ----------
@@ -110,14 +110,19 @@ def is_empty(n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = Fals
     >>> is_empty(2, (), ((2, 3, -3), (-1, -3, 3), (0, 1, 0), (100, -1, 0)))
     True
     """
-    if not eqs and not ineqs:
+    if not eqs and (not ineqs or (n == 2 and cornered(ineqs))):
         return False
     return _solve(n, eqs, ineqs, tidy) is None
 
 
 @metered
 def sample(
-    n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False, begun: Begun | None = None
+    n: int,
+    eqs: Sequence[Row],
+    ineqs: Sequence[Row],
+    tidy: bool = False,
+    begun: Begun | None = None,
+    tried: bool = False,
 ) -> Point | None:
     """An integer point, or None when there is none.
 
@@ -127,15 +132,21 @@ def sample(
     Parameters
     ----------
     begun : the first inequalities, and the mark of a tableau after they were added, one by one.
+    tried : whether `pushed` has found none among tidy inequalities.
 
     >>> sample(2, (), ((0, 0, 1), (-100000, 300000, -299999), (200000, -300000, 299998)))
     (100000, 100000)
     """
-    return _solve(n, eqs, ineqs, tidy, begun)
+    return _solve(n, eqs, ineqs, tidy, begun, tried)
 
 
 def _solve(
-    n: int, eqs: Sequence[Row], ineqs: Sequence[Row], tidy: bool = False, begun: Begun | None = None
+    n: int,
+    eqs: Sequence[Row],
+    ineqs: Sequence[Row],
+    tidy: bool = False,
+    begun: Begun | None = None,
+    tried: bool = False,
 ) -> Point | None:
     """`sample`: solve equalities, tighten, look for new equalities, and so on; then search what is full."""
     spend(1 + n * (len(eqs) + len(ineqs)) // 64)
@@ -157,8 +168,8 @@ def _solve(
             ineqs, eqs = tidied
             if eqs:
                 continue
-        tidy = False
-        point, tab = pushed(n, ineqs), None
+        point, tab = None if tried else pushed(n, ineqs), None
+        tidy = tried = False
         if point is None:
             tab, done = Tableau(n), 0
             if begun is not None and not maps and ineqs[: len(begun[0])] == begun[0]:

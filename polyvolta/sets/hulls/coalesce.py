@@ -155,6 +155,8 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[Piece], todo: list[Piece]
         done[:], todo[:] = known[: len(pieces) - new], known[len(pieces) - new :][::-1]
         _fuse_all(frame, done, todo, thorough=True)
         done[:] = [p for p in done if p.conjunct is not None]
+        if len(done) < 2:
+            return tuple([p.told for p in done])
         strided = [p for p in done if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
         pair = _fusible(strided, tried, _fuse_by_strides)
         if pair is None and len(done) > 2 and not _fixed(frame, done):
@@ -247,6 +249,9 @@ class Tried(set[tuple[Way, Conjunct, Conjunct]]):
 
 def _fuse(a: Piece, b: Piece, frame: Frame, apart: Unfused) -> Piece | None:
     """One piece with exactly the points of both; if the rows at hand give none, `apart` remembers them, and None."""
+    rows = a.seams.get(b)
+    if rows is not None and rows[0][0] + rows[1][0] == -1:  # no point satisfies both, so neither row holds on the other
+        return a.joined(b, valid_rows(frame, a.member, b.member, {*rows}))
     exact = len(frame.divs) <= FEW_DIVS
     cuts_b = b.member.denied(a.member.statements, exact)
     if not cuts_b:

@@ -202,10 +202,20 @@ def _between_pairs(members: Sequence[Member], pieces: Sequence[Conjunct], steps:
 def settled(a: Member, b: Member, opened: Opened) -> bool:
     """Whether it is plain that two members are one: one says all that the other does, or they are side by side."""
     open_a, open_b = opened
+    return not open_a or not open_b or seam(a, b, opened) is not None
+
+
+def seam(a: Member, b: Member, opened: Opened) -> tuple[Row, Row] | None:
+    """The rows of two members that are all that either says more than the other, where every point satisfies one.
+
+    Then what they say besides is their union.
+    """
+    open_a, open_b = opened
     if len(open_a) == len(open_b) == 1:
         r, s = a.statements[open_a[0]], b.statements[open_b[0]]
-        return r[0] + s[0] >= -1 and r[1:] == negate(s[1:])
-    return not open_a or not open_b
+        if r[0] + s[0] >= -1 and r[1:] == negate(s[1:]):
+            return r, s
+    return None
 
 
 def _out(ends: Sequence[_End], one: _Walk, other: _Walk) -> Iterator[Row]:

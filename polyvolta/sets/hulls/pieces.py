@@ -15,7 +15,7 @@ from ..engine.rows import Row
 from ..errors import BudgetExceeded
 from . import between, endless
 from .gist import irredundant
-from .parting import Opened, parting, settled, unsaid
+from .parting import Opened, parting, seam, settled, unsaid
 from .slices import Slices
 
 FOR_POINTS = 5_000  # steps for points of a piece that are far from one another
@@ -32,6 +32,7 @@ class Piece:
         self._walked = False
         self._gaps: dict[Piece, bool] = {}
         self.between: dict[Piece, Row] = {}  # points of neither on segments to others
+        self.seams: dict[Piece, tuple[Row, Row]] = {}  # its row and that of another, which are all they differ in
         self.beside: list[Row] = []  # points just outside of it, where its points were asked for
 
     @property
@@ -104,6 +105,10 @@ class Piece:
         found = self._gaps.get(other)
         if found is None:
             opened = unsaid(self.member, other.member)
+            rows = seam(self.member, other.member, opened)
+            if rows is not None:
+                self.seams[other] = rows
+                return False
             if settled(self.member, other.member, opened):
                 return False
             if self.start and other.start:

@@ -416,7 +416,16 @@ def _given(name: str, values: Mapping[str, object], where: Aff) -> object:
 def linear(sums: Mapping[Atom, int], const: int) -> Aff:
     """The expression with some coefficients, which may be 0, of atoms in any order."""
     terms = [t for t in sums.items() if t[1]]
-    if len(terms) > 1:
+    if len(terms) == 2:
+        (a, _), (b, _) = terms
+        if isinstance(a, Floor) and isinstance(b, Floor) and a.num == b.num:  # by their last keys
+            if a.den > b.den:
+                terms.reverse()
+        elif (type(a) is str) is (type(b) is str):
+            terms.sort(key=_term_order)
+        elif type(b) is str:
+            terms.reverse()
+    elif len(terms) > 1:
         terms.sort(key=_term_order)
     return Aff(tuple(terms), const)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 
@@ -15,6 +16,7 @@ from polyvolta.sets.budgets import budget
 from polyvolta.sets.engine import residues
 from polyvolta.sets.engine.floors import defined
 from polyvolta.sets.engine.integer import _full, _tidy, is_empty, sample, solve_equalities
+from polyvolta.sets.engine.rows import cornered
 from polyvolta.sets.engine.simplex import Tableau, tight_slacks
 from polyvolta.sets.errors import BudgetExceeded
 from tests.sets.brute import examples
@@ -107,6 +109,19 @@ def test_strips_between_lattice_lines_are_empty():
 def test_the_needle_has_a_point():
     needle = ((0, 0, 1), (-100000, 300000, -299999), (200000, -300000, 299998))
     assert holds((), needle, sample(2, (), needle))
+    assert not is_empty(2, (), needle)
+
+
+def test_a_corner_that_is_near_a_point_shows_it():
+    """It says so of most systems with a point, and of none without."""
+    rng, seen = random.Random(3), Counter()
+    for _ in range(2000):
+        a = lambda: rng.choice((-7, -3, -2, -1, 0, 1, 2, 5))  # noqa: E731
+        rows = [(rng.randint(-9, 9), a(), a()) for _ in range(rng.randint(2, 6))]
+        found = sample(2, (), rows)
+        seen[cornered(rows), found is not None] += 1
+    assert seen[True, False] == 0
+    assert seen[True, True] > seen[False, True]
 
 
 def test_a_thin_triangle_without_points():

@@ -8,9 +8,11 @@ import pytest
 from polyvolta.sets import BudgetExceeded, Map, Set, budget
 from polyvolta.sets.conjuncts.conjunct import Conjunct, holds, normalise
 from polyvolta.sets.conjuncts.frame import Frame
-from polyvolta.sets.engine.rows import dot
+from polyvolta.sets.engine.rows import complement, dot
 from polyvolta.sets.hulls import coalesce as coalescing
 from polyvolta.sets.hulls import covering
+from polyvolta.sets.hulls.pieces import Piece
+from polyvolta.sets.hulls.slices import Slices
 
 ONE = [
     ("{ [i] : 0 <= i < 5; [i] : 5 <= i < 9 }", "{ [i] : 0 <= i < 9 }"),
@@ -102,6 +104,30 @@ def test_a_footprint_is_one_piece(footprint):
 def test_the_corners_of_a_footprint(footprint):
     assert len(footprint.lexmin().coalesce().pieces) == 1
     assert len(footprint.lexmax().coalesce().pieces) == 4  # either bound of each output
+
+
+def test_two_halves_side_by_side_are_one_as_what_cuts_them_says():
+    """Halves of pieces, of which the rows that part them are all they differ in: fused with and without that."""
+    rng, seams = random.Random(2), 0
+    for _ in range(400):
+        n = rng.randint(1, 3)
+        row = lambda: (rng.randint(-2, 9), *rng.choices((-1, 0, 0, 1, 2), k=n))  # noqa: B023, E731
+        rows, cut = [row() for _ in range(rng.randint(0, 4))], row()
+        halves = [normalise(n, (), (), [*rows, r]) for r in (cut, complement(cut))]
+        if None in halves or halves[0] == halves[1]:
+            continue
+        frame = Frame(halves)
+        slices = Slices(frame)
+        a, b = (Piece(m, slices, c) for m, c in zip(frame.members, halves, strict=True))
+        if a.plainly_apart(b, False) or b not in a.seams:
+            continue
+        fused = coalescing._fuse(a, b, frame, {})
+        a.seams.clear()
+        other = coalescing._fuse(a, b, frame, {})
+        assert fused is not None
+        assert (fused.member.eqs, fused.member.ineqs) == (other.member.eqs, other.member.ineqs)
+        seams += 1
+    assert seams > 60
 
 
 def test_full_and_partial_tiles_are_all_tiles():

@@ -6,6 +6,8 @@ import pytest
 
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts import normal, project
+from polyvolta.sets.conjuncts.implies import subtract
+from tests.sets.nearby import has_point
 
 
 def drawn(seed, cases):
@@ -72,6 +74,36 @@ def test_what_is_called_solvable_far_out_has_a_point():
         c = cj.normalise(n, (None,) * unknown, eqs, ineqs)
         if c is not None:
             plainly = cj.far_out(c)
-            assert not (plainly and c.is_empty), c
-            seen.add((plainly, bool(c.eqs), c.is_empty))
+            empty = cj.sample(c) is None
+            assert not (plainly and empty), c
+            seen.add((plainly, bool(c.eqs), empty))
     assert {(True, False, False), (True, True, False), (False, True, True), (False, False, True)} <= seen
+
+
+def test_what_plainly_has_points_has_some():
+    """What is called empty has no point nearby; what is not has one, a little farther off where rows lean on others."""
+    rng = random.Random(5)
+    found = set()
+    for _ in range(2000):
+        n = rng.randint(1, 3)
+        row = lambda: tuple(rng.choice((-3, -1, 0, 0, 1, 2)) for _ in range(1 + n))  # noqa: B023, E731
+        eqs, ineqs = [row() for _ in range(rng.choice((0, 0, 1, 2)))], [row() for _ in range(rng.randint(0, 5))]
+        c = cj.normalise(n, (), eqs, ineqs)
+        empty = c is None or c.is_empty
+        reaches = (10,) if empty else (3, 10, 40, 90)
+        assert empty != any(has_point(n, eqs, ineqs, reach) for reach in reaches), (eqs, ineqs)
+        if c is not None:
+            found.add((cj.far_out(c), bool(c.eqs), empty))
+    assert {(True, False, False), (True, True, False), (False, True, True), (False, False, True)} <= found
+
+
+def test_pieces_of_a_complement_are_in_normal_form():
+    pieces = 0
+    for n, _, _, ineqs in drawn(13, 1500):
+        c = cj.normalise(n, (), (), [r[: 1 + n] for r in ineqs])
+        if c is None or c.divs or c.eqs:
+            continue
+        for piece in subtract(cj.universe(n), c):
+            assert piece == cj.normalise(n, piece.divs, piece.eqs, piece.ineqs), (c, piece)
+            pieces += len(piece.ineqs) > 1
+    assert pieces > 500

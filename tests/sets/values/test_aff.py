@@ -1,5 +1,7 @@
 """Quasi-affine expressions: the normal form of floors, and values at points."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from polyvolta.sets import Aff, NotAffine, aff, var, xor
 from polyvolta.sets.text.expressions import parse_aff
+from polyvolta.sets.values.aff import linear, order_of
 from tests.sets.brute import examples, expressions
 
 i, j = var("i"), var("j")
@@ -34,6 +37,19 @@ def test_arithmetic(e, f, c, d, x, y):
     assert (a // d).evaluate(at) == u // d and (a % d).evaluate(at) == u % d
     assert a + b == b + a and a - a == aff(0) and hash(a + b) == hash(b + a)
     assert a.subs({"i": b, "j": 3}).evaluate(at) == a.evaluate({"i": v, "j": 3})
+
+
+def test_two_terms_stand_in_the_order_of_their_keys():
+    atoms = [
+        "i",
+        "j",
+        "i10",
+        "i2",
+        *[a for e in (i // 4, j // 4, i // 16, (i + 1) // 4, (i + j) // 2, xor(i, j, 3)) for a, _ in e.terms],
+    ]
+    for a, b in permutations(atoms, 2):
+        terms = linear({a: 2, b: -1}, 0).terms
+        assert terms == tuple(sorted(terms, key=lambda t: order_of(t[0])))
 
 
 @given(EXPRESSIONS, st.integers(1, 6), st.integers(1, 6))
