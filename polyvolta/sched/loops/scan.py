@@ -27,7 +27,7 @@ from operator import index
 
 from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
-from polyvolta.sched.loops.ast import Ast, Call, endless, mapped
+from polyvolta.sched.loops.ast import Ast, Call, conditional, endless, mapped
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.branches import branched, meeting
 from polyvolta.sched.loops.hoisting.either import needed_alternatives
@@ -159,7 +159,8 @@ def scanned(
     if made is None:
         assert refused is not None
         raise refused
-    return replace(made, tree=schedule, marked=marked, plain=plain((*called, *(made.params or ()))))
+    named = plain((*called, *(made.params or ())))
+    return Scan(made.body, made.extents, made.ranges, made.notes, made.params, made.largest, named, schedule, marked)
 
 
 def _scanned(
@@ -174,7 +175,8 @@ def _scanned(
     assert isinstance(schedule.root, Domain)
     if parted and not mapped_names(schedule.root):
         with suppress(BudgetExceeded):  # guards of many pieces stay where they are
-            schedule = replace(schedule, root=bounded(int(min(PART * left(), MET)), met, schedule.root))
+            root = bounded(int(min(PART * left(), MET)), met, schedule.root)
+            schedule = schedule if root is schedule.root else replace(schedule, root=root)
     assert isinstance(schedule.root, Domain)
     split = by_cases(schedule.root)
     if split is not None:
@@ -206,6 +208,14 @@ def _walked(scanner: Scanner, domain: Domain, context: Set | None, branches: boo
             body = scanner.searched(body, remainders_before, scanner.known, body, scanner)
         body = scanner.searched(body, seldom_before, scanner.known, body, scanner)
     ranges = {**scanner.ranges, **scanner.seen}
+    body = _asked_little(scanner, body, branches) if conditional(body) else body
+    body = least_apart(scanner.known, body) if branches else body
+    parts = body, scanner.extents, ranges, tuple(scanner.notes), scanner.params
+    return Scan(*parts, largest(Scan(*parts)))
+
+
+def _asked_little(scanner: Scanner, body: tuple[Ast, ...], branches: bool) -> tuple[Ast, ...]:
+    """The same code with its conditions where they are asked least; of code without any there is nothing to ask."""
     body = tidied(asked_once(tidied(body)))
     if scanner.parted and neighbours(body):
         found = scanner.searched(body, asked_together, scanner.known, body)
@@ -214,10 +224,8 @@ def _walked(scanner: Scanner, domain: Domain, context: Set | None, branches: boo
     body = asked_apart(body) if branches else body
     if branches and meeting(body):
         body = scanner.searched(body, branched, scanner.known, body)
-    body = meeting_apart(body) if branches and meeting(body) else body
-    body = least_apart(scanner.known, body) if branches else body
-    made = Scan(body, scanner.extents, ranges, tuple(scanner.notes), scanner.params)
-    return replace(made, largest=largest(made))
+        body = meeting_apart(body) if meeting(body) else body
+    return body
 
 
 def _called(node: Ast, names: Mapping[str, str]) -> Ast:
