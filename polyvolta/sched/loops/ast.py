@@ -177,6 +177,14 @@ def endless(body: Sequence[Ast]) -> bool:
     return False
 
 
+def conditional(body: Sequence[Ast]) -> bool:
+    """Whether a condition is among some code, or a part in which nothing runs."""
+    for node in body:
+        if not isinstance(node, Call) and (isinstance(node, If) or not node.body or conditional(node.body)):
+            return True
+    return False
+
+
 def has_loops(body: Sequence[Ast]) -> bool:
     """Whether a loop is among some code."""
     return any(isinstance(node, For) or has_loops(within(node)) for node in body)

@@ -95,7 +95,7 @@ class BandLoops(Around):
 
     def parted(self, known: Known, group: Group, k: int, once: bool, last: bool) -> List[Group]:
         """A group as several that have no holes, if these are found in few steps."""
-        if len(classes(group.lanes, k, self.columns[k])) < 2:
+        if len(group.lanes) < 2 or len(classes(group.lanes, k, self.columns[k])) < 2:
             return [group]
         inside = self.typed("separate", k + 1, group.lanes)
         free = self.child is None

@@ -29,7 +29,7 @@ from operator import index
 
 from polyvolta.sched.by_cases import by_cases
 from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
-from polyvolta.sched.loops.ast import Ast, Call, If, endless, mapped
+from polyvolta.sched.loops.ast import Ast, Call, If, conditional, endless, mapped
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.branches import branched, meeting
 from polyvolta.sched.loops.hoisting.either import needed_alternatives
@@ -166,7 +166,8 @@ def scanned(
     if made is None:
         assert refused is not None
         raise refused
-    return replace(made, tree=schedule, marked=marked, plain=plain((*called, *(made.params or ()))))
+    named = plain((*called, *(made.params or ())))
+    return Scan(made.body, made.extents, made.ranges, made.notes, made.params, made.largest, named, schedule, marked)
 
 
 def _scanned(
@@ -181,7 +182,8 @@ def _scanned(
     assert isinstance(schedule.root, Domain)
     if parted and not mapped_names(schedule.root):
         with suppress(BudgetExceeded):  # guards of many pieces stay where they are
-            schedule = replace(schedule, root=bounded(int(min(PART * left(), MET)), met, schedule.root))
+            root = bounded(int(min(PART * left(), MET)), met, schedule.root)
+            schedule = schedule if root is schedule.root else replace(schedule, root=root)
     assert isinstance(schedule.root, Domain)
     split = by_cases(schedule.root)
     if split is not None:
@@ -255,6 +257,12 @@ def _finished(
         if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
             body = scanner.searched(body, remainders_before, known, body, scanner)
         body = scanner.searched(body, seldom_before, known, body, scanner)
+    body = _asked_little(scanner, known, body, branches) if conditional(body) else body
+    return least_apart(known, body) if branches else body
+
+
+def _asked_little(scanner: Scanner, known: Known, body: tuple[Ast, ...], branches: bool) -> tuple[Ast, ...]:
+    """The same code with its conditions where they are asked least; of code without any there is nothing to ask."""
     body = tidied(asked_once(tidied(body)))
     if scanner.parted and neighbours(body):
         found = scanner.searched(body, asked_together, known, body)
@@ -263,8 +271,8 @@ def _finished(
     body = asked_apart(body) if branches else body
     if branches and meeting(body):
         body = scanner.searched(body, branched, known, body)
-    body = meeting_apart(body) if branches and meeting(body) else body
-    return least_apart(known, body) if branches else body
+        body = meeting_apart(body) if meeting(body) else body
+    return body
 
 
 def _called(node: Ast, names: Mapping[str, str]) -> Ast:

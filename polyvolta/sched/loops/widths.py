@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from polyvolta.sched.errors import BadArgument, NotTranslatable
-from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If, within
+from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Condition, Extreme, For, If, within
 from polyvolta.sets import Aff, nearest
 from polyvolta.sets.values.aff import Atom, Floor
 from polyvolta.sets.values.simplify import Range
@@ -99,18 +99,19 @@ def largest(scan: Loops, params: Mapping[str, int] | None = None) -> tuple[int, 
     walk, known = _Walk(), {**_known(scan), **(params or {})}
     sizes = {n: walk.value(e, known) for n, e in scan.extents.items()}
     walk.block(scan.body, {**known, **sizes})
-    return walk.most, walk.what
+    return walk.most, str(walk.what)
 
 
 class _Walk:
-    """Remembers the largest of all values."""
+    """Remembers the largest of all values, and the expression, or the name of the loop, that has it."""
 
     def __init__(self) -> None:
-        self.most, self.what = 0, ""
+        self.most = 0
+        self.what: Aff | str = ""
 
-    def seen(self, value: int, e: object) -> int:
+    def seen(self, value: int, e: Aff | str) -> int:
         if value > self.most:
-            self.most, self.what = value, str(e)
+            self.most, self.what = value, e
         return value
 
     def value(self, e: Aff, known: Mapping[str, int]) -> int:
@@ -126,13 +127,12 @@ class _Walk:
         return self.value(atom.left, known) + self.value(atom.right, known)  # type: ignore[union-attr]
 
     def bound(self, b: Bound, known: Mapping[str, int]) -> int:
-        match b:
-            case Extreme(_, terms):
-                return max([self.bound(t, known) for t in terms])
-            case Choice(conditions, then, other):
-                self.conditions(conditions, known)
-                return max(self.bound(then, known), self.bound(other, known))
-        return self.value(b, known)
+        if isinstance(b, Aff):
+            return self.value(b, known)
+        if isinstance(b, Extreme):
+            return max([self.bound(t, known) for t in b.terms])
+        self.conditions(b.conditions, known)
+        return max(self.bound(b.then, known), self.bound(b.other, known))
 
     def condition(self, c: Condition, known: Mapping[str, int]) -> None:
         if isinstance(c, AnyOf):
@@ -147,23 +147,22 @@ class _Walk:
 
     def block(self, body: Sequence[Ast], known: Mapping[str, int]) -> None:
         for node in body:
-            match node:
-                case Call(args=args):
-                    for e in args:
-                        self.value(e, known)
-                case For(v, lower, upper, step, body=inner):
-                    # between the greatest lower and the least upper bound, and one step beyond; no type holds all
-                    # values of a loop without an end, and what is asked is where it begins
-                    ends = [min([self.bound(b, known) for b in bounds]) for bounds in (lower, upper) if bounds]
-                    most = max(ends)
-                    if v in known:
-                        most = min(most, known[v])
-                    self.block(inner, {**known, v: self.seen(most + step, v)})
-                case If(conditions):
-                    self.conditions(conditions, known)
-                    self.block(within(node), known)
-                case _:
-                    self.block(node.body, known)
+            if isinstance(node, Call):
+                for e in node.args:
+                    self.value(e, known)
+            elif isinstance(node, For):
+                # between the greatest lower and the least upper bound, and one step beyond; no type holds all
+                # values of a loop without an end, and what is asked is where it begins
+                ends = [min([self.bound(b, known) for b in bounds]) for bounds in (node.lower, node.upper) if bounds]
+                most, v = max(ends), node.var
+                if v in known:
+                    most = min(most, known[v])
+                self.block(node.body, {**known, v: self.seen(most + node.step, v)})
+            elif isinstance(node, If):
+                self.conditions(node.conditions, known)
+                self.block(within(node), known)
+            else:
+                self.block(node.body, known)
 
 
 def _known(scan: Loops) -> dict[str, int]:

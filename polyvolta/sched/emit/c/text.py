@@ -92,6 +92,9 @@ def to_c(
     """
     if not isinstance(scan, Scan):
         scan = loops(scan, "to_c")
+    plain = parallel is None and not scan.marked and scan.tree is not None  # most loops, whose text is made in no time
+    if plain and program is None and align is None and real == "double":
+        return Code(c_text(scan, integer, False, macros))
     if parallel is not None and parallel != "openmp":
         hint = nearest(str(parallel), ["openmp"]) or "parallel='openmp', or nothing"
         raise BadArgument(f"parallel={parallel!r} is no way to run C's loops in parallel", hint=hint)
@@ -101,7 +104,6 @@ def to_c(
         check_program(program, "to_c")
     if real != "double":
         _check_real(real, program)
-    plain = parallel is None and not scan.marked and scan.tree is not None  # most loops, whose text is made in no time
     wanted = {} if plain else wanted_of(scan, program, parallel == "openmp")
     if program is None:
         return Code(c_text(scan, integer, parallel == "openmp", macros, wanted))

@@ -18,7 +18,7 @@ the same is called at the next value or two, these are apart with it: one test t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -69,8 +69,7 @@ def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[As
     ----------
     few : tests up to which calls are left in loops where one more is made elsewhere.
     """
-    spoken = set() if len(body) == 1 and isinstance(body[0], Block) else _names(body)
-    for name in sorted(known.columns.sizes & spoken):
+    for name in sorted(_deciding(known.columns.sizes, body)):
         col = known.columns.ids[name]
         least, most = known.low.get(col), known.high.get(col)
         if least is not None and most is None:
@@ -149,16 +148,29 @@ def _equal(col: int, value: int) -> System:
     return out
 
 
+def _deciding(sizes: Set[str], body: Sequence[Ast]) -> Set[str]:
+    """The sizes of which one may decide what code does; a loop that comes first always asks for those in its bounds."""
+    if not body or isinstance(body[0], Block) and len(body) == 1:
+        return frozenset()
+    first = sizes & _own_names(body[0]) if isinstance(body[0], For) else ()
+    if first:
+        return first if len(first) == 1 else frozenset()
+    return sizes & _names(body)
+
+
 def _names(body: Sequence[Ast]) -> set[str]:
     """The names in bounds and conditions: a size that is in none of them decides nothing."""
     out = set[str]()
     for node in body:
-        if isinstance(node, For):
-            out.update(*[e.names() for bound in (*node.lower, *node.upper) for e in expressions(bound)])
-        elif isinstance(node, If):
-            out.update(*[e.names() for e in compared(node.conditions)])
-        out |= _names(within(node))
+        out |= _own_names(node) | _names(within(node))
     return out
+
+
+def _own_names(node: Ast) -> set[str]:
+    """The names in the bounds of a loop, or in a condition."""
+    if isinstance(node, For):
+        return {n for bound in (*node.lower, *node.upper) for e in expressions(bound) for n in e.names()}
+    return {n for e in compared(node.conditions) for n in e.names()} if isinstance(node, If) else set()
 
 
 def _calls(body: Sequence[Ast]) -> Iterator[Call]:

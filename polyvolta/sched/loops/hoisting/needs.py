@@ -317,6 +317,8 @@ def _of_loop(known: Known, node: For) -> System:
     each = [needs(there, inner, True) for inner in node.body]
     if any(s.everywhere for s in each):
         return System()
+    if not known.columns.floors and not any(col in s.columns() for s in each):
+        return _common(known, each)  # nothing varies with it, and that it has an iteration is said beside
     each = [s.add(loop) for s in each]
     gone = _varying(known.columns, col, each)
     return _common(known, [s.without(gone, known.low, known.high) for s in each])

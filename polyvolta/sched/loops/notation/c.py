@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Block, Call, Extreme, For, If, negation, within
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c
+from polyvolta.sched.loops.notation.plain import written
 from polyvolta.sched.loops.widths import SMALL, Loops, integer_type
 from polyvolta.sched.tree import Path
 from polyvolta.sched.wishes import NONE, PARALLEL, USUAL, Wish, wish
@@ -44,6 +45,11 @@ def c_text(
     """Loops with the macros that they use, their names as C spells them; see `polyvolta.sched.to_c`."""
     known = loops.largest
     fitting = "int" if integer is None and known and known[0] < SMALL else integer_type(loops, integer)
+    if loops.plain and integer is None and not (openmp or wishes):
+        lines: list[str] = []
+        if written(loops.body, loops.ranges, f"for ({fitting} ", "", lines):
+            text = "\n".join(lines)
+            return f"{MACROS['min']}\n\n{text}" if macros and " min(" in text else text
     printer = CPrinter(loops.ranges, fitting, openmp, None, None if loops.plain else in_c(loops), wishes)
     printer.block(loops.body, "")
     return headed(printer.out, printer.used, fitting, macros)
@@ -51,7 +57,7 @@ def c_text(
 
 def headed(lines: Sequence[str], used: Collection[str], integer: str, macros: bool) -> str:
     """Some lines below the macros that they use, and below what defines the type of loop variables."""
-    if integer.endswith("_t"):
+    if integer != "int" and integer.endswith("_t"):
         used = {*used, "stdint"}
     if not (macros and used):
         return "\n".join(lines)

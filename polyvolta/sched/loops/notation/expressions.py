@@ -25,6 +25,31 @@ Term = tuple[str, int]
 UNKNOWN: Range = (None, None)
 
 
+def summed(terms: Sequence[tuple[Atom, int]], const: int, text: str = "") -> str | None:
+    """A sum of names as text, a positive one first, behind another sum; None where no term is, or one is no name.
+
+    >>> summed((("c0", -128), ("n", 1)), 3), summed((("c0", -1),), 3), summed((), 3)
+    ('n - 128 * c0 + 3', None, '3')
+    """
+    for name, c in terms:
+        if type(name) is not str:
+            return None
+        if not text:
+            if c < 0:
+                first = next((t for t in terms if t[1] > 0), None)
+                return first and summed((first, *[t for t in terms if t is not first]), const)
+            text = name if c == 1 else f"{c} * {name}"
+        elif c > 0:
+            text = f"{text} + {name}" if c == 1 else f"{text} + {c} * {name}"
+        else:
+            text = f"{text} - {name}" if c == -1 else f"{text} - {-c} * {name}"
+    if not const:
+        return text or "0"
+    if not text:
+        return f"{const}"
+    return f"{text} + {const}" if const > 0 else f"{text} - {-const}"
+
+
 class Speller:
     """Writes expressions; a subclass is a language.
 
@@ -63,30 +88,12 @@ class Speller:
 
     def sum(self, terms: Sequence[Term], const: int) -> str:
         """A sum as text: a positive term first, coefficients before their factors, the constant last."""
-        text = None
-        for body, c in terms:
-            if text is None:
-                if c == 1:
-                    text = body
-                elif c > 0:
-                    text = f"{c} * {body}"
-                else:
-                    for k, t in enumerate(terms):
-                        if t[1] > 0:
-                            return self.sum((t, *terms[:k], *terms[k + 1 :]), const)
-                    factor = f"({body})" if self.loose_minus and " " in body else body
-                    text = f"-{factor}" if c == -1 else f"{c} * {body}"
-            elif c == 1:
-                text = f"{text} + {body}"
-            elif c > 0:
-                text = f"{text} + {c} * {body}"
-            else:
-                text = f"{text} - {body}" if c == -1 else f"{text} - {-c} * {body}"
-        if not const:
-            return text or "0"
-        if text is None:
-            return str(const)
-        return f"{text} + {const}" if const > 0 else f"{text} - {-const}"
+        text = summed(terms, const)
+        if text is not None:
+            return text
+        (body, c), *others = terms
+        factor = f"({body})" if self.loose_minus and " " in body else body
+        return summed(others, const, f"-{factor}" if c == -1 else f"{c} * {body}") or ""
 
     def terms(self, e: Aff) -> tuple[Sequence[Term], int]:
         """The texts of what an expression is a sum of, with their coefficients, and its constant."""

@@ -42,6 +42,8 @@ def in_windows(
     free : those of these, 0 for others, that stand beside one another: not atomic ones.
     """
     tested = [n for n, lane in enumerate(whole) if not (taken[n] or lane.empty or lane.shadows[-1].exact)]
+    if not tested:
+        return
     cut = {n: some for n in tested if (some := windows(whole[n], columns, known))}
     there = [some if turn else [lane] for lane, some, turn in zip(whole, each, taken, strict=True)]
     compared = [Compared(known, k, free, None) for k, col in enumerate(free) if col]
