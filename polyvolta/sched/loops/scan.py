@@ -51,6 +51,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
+from polyvolta.sched.loops.weighing.nothing import something_before
 from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.program.assuming import context_of
@@ -218,9 +219,12 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
             found = bounded(int(min(2 * steps, AGAIN)), by_absence, one.known, pieces, body, again)
         if found is not None:
             (there, inside), (_, beside) = found
-            one = other()
+            first, one = one, other()
+            stays = inside is body
+            if stays:
+                one.share(first)
             body = (If(stated(one.columns, there, one.tidy), inside, (0,), beside),)
-            if has_rows(sizes := needed_in_all(one.known, found)):
+            if not stays and has_rows(sizes := needed_in_all(one.known, found)):
                 body = guarded(stated(one.columns, sizes, one.tidy), body, (0,))
     ranges = {**one.ranges, **one.seen}
     made = Scan(body, one.extents, ranges, tuple(one.notes), one.params)
@@ -254,6 +258,8 @@ def _finished(
     body = guarded(needed_alternatives(known, body), body, (0,))
     if scanner.parted:
         body = scanner.searched(body, asked_before, known, body, scanner)
+        if not any(isinstance(node, Extension) for _, node in scanner.schedule.walk()):
+            body = scanner.searched(body, something_before, known, pieces, body, scanner)
         if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
             body = scanner.searched(body, remainders_before, known, body, scanner)
         body = scanner.searched(body, seldom_before, known, body, scanner)

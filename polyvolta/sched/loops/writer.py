@@ -61,6 +61,12 @@ class Writer:
         finally:
             self.spare = max(0, self.spare - (before - left() if before < inf else 0))
 
+    def share(self, other: Writer) -> None:
+        """Take over what was seen and noted for code that another one has made, and that stands beside this one's."""
+        for name, there in other.seen.items():
+            self.seen[name] = _either(self.seen.get(name, there), there)
+        self.notes += [note for note in other.notes if note not in self.notes]
+
     def tidy(self, e: Aff) -> Aff:
         """An expression simplified by the ranges of names and loop variables, its floors upright."""
         for atom, _ in e.terms:

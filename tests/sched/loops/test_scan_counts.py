@@ -22,6 +22,30 @@ def staggered(number, names):
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "loops of sums, of which no size has any before the iterators do": (
+        """{ domain: "[N] -> { S[i, j, k] : 2i <= N + 1 and 2 <= j < i and 0 <= k < j and j mod 3 = 2 and
+             k >= N mod 2 - 1 }",
+             child: { schedule: "[{ S[i, j, k] -> [(floor((k + 7)/8))] },
+             { S[i, j, k] -> [(floor(((i + 1) mod 3)/4))] },
+             { S[i, j, k] -> [(floor((j + 2k + 3)/4))] }]", child: { schedule: "[{ S[i, j, k] -> [(floor((k + 1)/2))] },
+             { S[i, j, k] -> [((i + 1) mod 3)] }, { S[i, j, k] -> [(j + 2k)] }]" } } }""",
+        {0: 1, 4: 1, 5: 44, 40: 2359},
+    ),
+    "a floor in another one that has one value, as one iterator's bound says of another": (
+        """{ domain: "{ U[i, j, k] : -1 <= i <= 3 and -1 <= j and 2j <= i + 1 and 0 <= k <= j }", child: { schedule: "[
+             { U[i, j, k] -> [(floor(((j mod 4) + 1)/3))] }, { U[i, j, k] -> [(floor((-i)/3))] },
+             { U[i, j, k] -> [(((j mod 4) + 1) mod 3)] }, { U[i, j, k] -> [((-i) mod 3)] },
+             { U[i, j, k] -> [((2 - 2i - j) mod 3)] }]",
+             options: "{ atomic[1]; unroll[2]; atomic[3]; separate[4] }" } }""",
+        {0: 35},
+    ),
+    "a statement of large sizes alone, which tests there find beside none of the other": (
+        """{ domain: "[N] -> { S[i] : N - 1 <= i <= 4; T[i] : 0 <= i <= 5 }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i] -> [(3 - i)] }]", child: {
+             schedule: "[{ S[i] -> [((2i + 1) mod 3)]; T[i] -> [((i mod 4) + 1)] }]", options: "{ separate[0] }",
+             child: { sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i] }" } ] } } } }""",
+        {-3: 46, 3: 36, 4: 35, 5: 9, 6: 8, 40: 8},
+    ),
     "a remainder that one of two pieces has, which the other one is not tested for": (
         """{ domain: "[N] -> { S[i] : 0 <= 2i <= N + 1; S[i] : N <= 2i <= N + 6 and (i - floor(i/4)) mod 3 = 0 }",
              child: { schedule: "[{ S[i] -> [(floor((1 - i)/3))] }, { S[i] -> [((1 - i) mod 3)] }]" } }""",

@@ -115,7 +115,30 @@ class Piece:
 
         Returns whether there was one.
         """
-        return bool(self.floors) and self._state(lambda: self._fixed(*self.system.ends()))
+        return bool(self.floors) and self._state(lambda: self._fixed(*self._ends()))
+
+    def _ends(self) -> tuple[Ends, Ends]:
+        """Constant bounds of columns; of one in a floor that is in another floor, as i mod 4 in (i mod 4 + 1)/3, those
+        by one row with other columns of here, too: j >= 0 of j >= k >= 0.
+
+        What is but in a member is left to what its loop and conditions say.
+        """
+        low, high = self.system.ends()
+        within = {c for _, key, _ in self.floors for c, _ in key}
+        inner = [
+            key
+            for (_, key, _), (value, _, den) in self.floors.items()
+            if den == 1 and not within.isdisjoint(dict(value))
+        ]
+        some = {c for key in inner for c, _ in key}
+        for key, const in self.system.ineqs.items() if some else ():
+            for c, v in key if len(key) > 1 and all(k >= LOCAL for k, _ in key) else ():
+                most = least_of(negated(without(key, c)), -const, low, high) if c in some else None
+                if most is not None and v > 0:  # v*c is that or more
+                    low[c] = max(low.get(c, -(-most // v)), -(-most // v))
+                elif most is not None:
+                    high[c] = min(high.get(c, most // v), most // v)
+        return low, high
 
     def _state(self, rows: Callable[[], Iterator[tuple[Key, int]]]) -> bool:
         """State that rows are 0, one by one, each looked for after the one before; whether there was one."""

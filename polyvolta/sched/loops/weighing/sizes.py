@@ -32,6 +32,7 @@ from polyvolta.sets.budgets import bounded
 
 FEW = 7  # tests for nothing, up to which they are left
 LESS = 0.5  # of the tests of other code are few enough there
+SEVERAL, DENSE = 4, 4  # calls that are fewer than several; tests for each of these that are many
 MORE, SHARE = 2, 0.1  # how many more, and which part of all, are not too many elsewhere
 OTHERS = 3, 10  # the values of other sizes
 NEAR = 0, 1, 4, 20  # how far from the first size on either side codes are compared
@@ -44,13 +45,14 @@ Places = Sequence[tuple[Mapping[str, int], float]]  # sizes, and the tests that 
 
 
 def by_absence(
-    known: Known, pieces: Sequence[Piece], body: Sequence[Ast], make: Callable[[System], tuple[Ast, ...]]
+    known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], make: Callable[[System], tuple[Ast, ...]]
 ) -> tuple[Case, Case] | None:
     """Sizes, and all others, where some of the pieces have nothing, and the code of each; None where none is better.
 
     It is if it tests half as much there or less, and near them nowhere more than two tests or a tenth more. Sizes are
     looked at where most tests are for nothing, as those of a loop or under a condition that calls nothing, whatever
-    others are.
+    others are; large ones also where more than a few are, and many find each of several calls. If the code of small
+    sizes then would test more than that of all, they keep this.
 
     Parameters
     ----------
@@ -58,21 +60,34 @@ def by_absence(
     """
     found: dict[Row, list[tuple[Mapping[str, int], float]]] = {}
     for row in _rows(known, pieces):
-        each = [(at, *_counted(body, at)) for at in _places(known, row, (0,), -1)]
-        if each and all(FEW < idle < inf and idle > tests - idle for _, tests, idle in each):
-            found[row] = [(at, LESS * tests - 1) for at, tests, _ in each]
+        each = [(at, counted(body, at)) for at in places(known, row, (0,), -1)]
+        large = seldom(known, *row)
+        if each and all(_much(tests, idle, calls if large else 0) for _, (tests, idle, calls) in each):
+            found[row] = [(at, LESS * tests - 1) for at, (tests, _, _) in each]
     for row in sorted(found, key=lambda row: -max([tests for _, tests in found[row]]))[:TRIED]:
         there, elsewhere = sides(*row)
         beside = make(elsewhere)
         if beside and _tests_less(beside, found[row]):
-            inside = make(there)
-            for sign, some in ((1, inside), (-1, beside)):
-                near = [(at, _enough(_counted(body, at)[0])) for at in _places(known, row, NEAR, sign)]
-                if not some or not _tests_less(some, near):
-                    break
-            else:
+            near = {sign: list(_near(known, row, body, sign)) for sign in (1, -1)}
+            if _tests_less(beside, near[-1]):
+                inside = make(there)
+                if not inside or not _tests_less(inside, near[1]):
+                    if not seldom(known, *row):
+                        continue
+                    inside = body
                 return (there, inside), (elsewhere, beside)
     return None
+
+
+def _much(tests: float, idle: int, calls: int) -> bool:
+    """Whether most of some tests are for nothing, or more than a few are, and many find each of several calls."""
+    return FEW < idle < inf and (idle > tests - idle or (calls > SEVERAL and FEW + DENSE * calls < tests))
+
+
+def _near(known: Known, row: Row, body: Sequence[Ast], sign: int) -> Iterator[tuple[Mapping[str, int], float]]:
+    """Sizes near those where a row begins to hold (sign 1), or not to, and the tests that other code may make there."""
+    for at in places(known, row, NEAR, sign):
+        yield at, _enough(counted(body, at)[0])
 
 
 def _enough(tests: float) -> float:
@@ -100,7 +115,7 @@ def _unbranched(body: Sequence[Ast]) -> tuple[Ast, ...]:
 
 def _tests_less(body: Sequence[Ast], most: Places) -> bool:
     """Whether some code makes no more tests than so many at some sizes."""
-    return all(_counted(body, at)[0] <= tests for at, tests in most)
+    return all(counted(body, at)[0] <= tests for at, tests in most)
 
 
 def _rows(known: Known, pieces: Sequence[Piece]) -> list[Row]:
@@ -118,7 +133,7 @@ def _rows(known: Known, pieces: Sequence[Piece]) -> list[Row]:
     return []
 
 
-def _places(known: Known, row: Row, far: Iterable[int], sign: int) -> Iterator[dict[str, int]]:
+def places(known: Known, row: Row, far: Iterable[int], sign: int) -> Iterator[dict[str, int]]:
     """Sizes at which a row holds (sign 1), or not: so far from the last ones where it does, others alike."""
     ((col, v),), const = row
     columns = known.columns
@@ -132,10 +147,10 @@ def _places(known: Known, row: Row, far: Iterable[int], sign: int) -> Iterator[d
                 yield {name: at[columns.ids[name]] for name in columns.sizes}
 
 
-def _counted(body: Sequence[Ast], at: Mapping[str, int]) -> tuple[float, int]:
-    """How many tests code makes at some sizes, and for nothing; any number where they are too many, or not told."""
+def counted(body: Sequence[Ast], at: Mapping[str, int]) -> tuple[float, int, int]:
+    """How many tests code makes at some sizes, for nothing, and calls; any number where too many, or not told."""
     run = Run(LONG, LONG, True)
     with suppress(Undecided):
         run.run(body, at)
-        return run.tests, run.idle
-    return inf, 0
+        return run.tests, run.idle, len(run.calls)
+    return inf, 0, 0

@@ -1,0 +1,81 @@
+"""Sizes at which no statement has an instance, asked for before loops that find none there in many tests.
+
+    S[i, j, k] -> [(i + j)/4, i + j, i - j + k]      if (n >= 5)
+    for 2 <= j < i, 0 <= k < j, 2*i <= n + 1    ->     for (c0 = -1; c0 < (n + 11)/16; c0++) ...
+
+What loops need says less where they are of sums and floors of iterators: their bounds are those of shadows, and each
+says but a part of what an instance has. The iterators themselves say which sizes leave any. Where none is, nothing is
+called, whatever the loops are. Sizes are asked for once, if code run at a few others makes many tests for nothing; at
+all that leave something there is one test more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from polyvolta.sched.loops.ast import Ast, Block, If
+from polyvolta.sched.loops.conditions import guarded, has_rows, stated
+from polyvolta.sched.loops.hoisting.needs import less, stating
+from polyvolta.sched.loops.rows.columns import Row
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import LOCAL, System
+from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sched.loops.weighing.sizes import FEW, WORTH, counted
+from polyvolta.sched.loops.writer import Writer
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
+
+NEAR = 0, 1, 2, 4  # how far sizes with nothing at which code is run are from those with something
+
+
+def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
+    """The same code with the sizes that leave any of the pieces something before it, where it costs much without.
+
+    Nothing is called but instances of the pieces.
+    """
+    if not body or not known.columns.sizes:
+        return body
+    if len(body) == 1 and isinstance(node := body[0], If | Block) and not (isinstance(node, If) and node.other):
+        there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
+        return (replace(node, body=something_before(there, pieces, node.body, writer)),)
+    rows = System()
+    for row in _shared(known, pieces):
+        if any(idle > FEW and idle == tests for tests, idle, _ in (counted(body, at) for at in _alike(known, row))):
+            rows.ge(*row)
+    if not has_rows(rows):
+        return body
+    conditions = stated(known.columns, rows, writer.tidy)
+    return guarded(conditions, less(body, conditions), body[0].at)
+
+
+def _alike(known: Known, row: Row) -> Iterator[dict[str, int]]:
+    """Sizes that are alike at which a row of one of them does not hold."""
+    ((_, v),), const = row
+    for n in NEAR:
+        at = dict.fromkeys(known.columns.sizes, v * (-const - 1 - n))
+        values = {known.columns.ids[name]: value for name, value in at.items()}
+        rows = [r for r in known.ineqs.items() if all(c in values for c, _ in r[0])]
+        if all(value > 0 for value in at.values()) and all(
+            k + sum([w * values[c] for c, w in key]) >= 0 for key, k in rows
+        ):
+            yield at
+
+
+def _shared(known: Known, pieces: Sequence[Piece]) -> list[Row]:
+    """What a number says of a size in all of some pieces, beyond what is known: the weakest in any."""
+    found: dict[tuple, int] | None = None
+    with suppress(BudgetExceeded):
+        for piece in pieces:
+            gone = {c for c in piece.system.columns() if c >= LOCAL}
+            s = bounded(WORTH, piece.system.without, gone, known.low, known.high)
+            if s.empty:
+                continue
+            rows = {key: const for key, const in s.every_ge() if len(key) == 1 and abs(key[0][1]) == 1}
+            shared = rows if found is None else found
+            found = {key: max(const, shared[key]) for key, const in rows.items() if key in shared}
+        sizes = {known.columns.ids[name] for name in known.columns.sizes}
+        some = [(key, const) for key, const in (found or {}).items() if key[0][0] in sizes]
+        return [row for row in some if not known.implies(*row)]
+    return []
