@@ -66,7 +66,8 @@ __all__ = ["Scan", "scan"]
 
 MET = 20_000  # steps, and a part of those there are, in which guards are asked of the domain
 PART = 0.1
-AGAIN = 30_000  # steps in which code is made anew for some sizes, each case with no more than it took for all
+LARGE = 75_000  # steps of code beyond which it is not made anew for some sizes
+AGAIN = 150_000  # steps in which it is, and no more than twice as many as it took for all
 
 
 @says_keywords
@@ -208,8 +209,8 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
     never = context is not None and context.is_empty()
     pieces = () if never else tuple(instances(one.columns, domain.domain, ()))
     body = _finished(one, one.known, domain, pieces, branches)
-    steps = before - left() if before < inf else AGAIN / 2
-    if branches and one.parted and len(pieces) > 1 and steps <= AGAIN and not _atomic(domain):
+    steps = before - left() if before < inf else LARGE
+    if branches and one.parted and len(pieces) > 1 and steps <= LARGE and not _atomic(domain):
         found, other = None, cache(scanner)
         with suppress(BudgetExceeded, NotScannable):
             again = partial(_within, other, domain)

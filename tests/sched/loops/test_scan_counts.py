@@ -72,6 +72,13 @@ TREES = {
              { S[i, j, k] -> [(k)]; T[i, j, k] -> [(k)] }]" } }""",
         {0: 2, 1: 28, 3: 110, 9: 366, 40: 1668},
     ),
+    "sizes at which one of three has nothing, where each call has many tests, if fewer than half for nothing": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i <= 1 and j <= 2 and i <= 2*j; T[i] : N <= 2*i <= N + 5;
+             U[i] : N - 1 <= i <= 2 }", child: { schedule:
+             "[{ S[i, j] -> [((i + 3) mod 4)]; T[i] -> [((i + 1) mod 2)]; U[i] -> [(i + 1)] },
+             { S[i, j] -> [(j - 1)]; T[i] -> [(2*i)]; U[i] -> [(i mod 3)] }]" } }""",
+        {0: 88, 3: 46, 5: 16, 40: 16},
+    ),
     "values of floors in a band below that sizes bound: what is not put in is as it was": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= N and 3 <= j <= 6 and i <= 2j <= i + 3 }", child: {
              schedule: "[{ S[i, j] -> [(floor(j/2))] }]", child: { sequence: [

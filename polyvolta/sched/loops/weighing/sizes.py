@@ -31,7 +31,9 @@ from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 FEW = 7  # tests for nothing, up to which they are left
+PART, EACH = 1 / 3, 5  # of all tests for nothing are many where so many are made for each call
 LESS = 0.5  # of the tests of other code are few enough there
+FEWER = 0.65  # of them are if there are no more tests elsewhere
 MORE, SHARE = 2, 0.1  # how many more, and which part of all, are not too many elsewhere
 OTHERS = 3, 10  # the values of other sizes
 NEAR = 0, 1, 4, 20  # how far from the first size on either side codes are compared
@@ -48,26 +50,33 @@ def by_absence(
 ) -> tuple[Case, Case] | None:
     """Sizes, and all others, where some of the pieces have nothing, and the code of each; None where none is better.
 
-    It is if it tests half as much there or less, and near them nowhere more than two tests or a tenth more. Sizes are
-    looked at where most tests are for nothing, as those of a loop or under a condition that calls nothing, whatever
-    others are.
+    It is if it tests half as much there or less, and near them nowhere more than two tests or a tenth more; or two
+    thirds as much, and nowhere more. Sizes are looked at where most tests are for nothing, as those of a loop or under
+    a condition that calls nothing, whatever others are; or a third of them, where many are made for each call.
 
     Parameters
     ----------
     make : the code where some rows hold.
     """
     found: dict[Row, list[tuple[Mapping[str, int], float]]] = {}
+    order: dict[Row, tuple[bool, float]] = {}
     for row in _rows(known, pieces):
         each = [(at, *_counted(body, at)) for at in _places(known, row, (0,), -1)]
-        if each and all(FEW < idle < inf and idle > tests - idle for _, tests, idle in each):
-            found[row] = [(at, LESS * tests - 1) for at, tests, _ in each]
-    for row in sorted(found, key=lambda row: -max([tests for _, tests in found[row]]))[:TRIED]:
+        if not (each and all(FEW < idle < inf and idle > PART * tests for _, tests, idle, _ in each)):
+            continue
+        found[row] = [(at, tests) for at, tests, _, _ in each]
+        if all(idle > tests - idle for _, tests, idle, _ in each):
+            order[row] = False, -max([tests for _, tests, _, _ in each])
+        elif all(tests > EACH * calls for _, tests, _, calls in each):
+            order[row] = True, -max([tests / max(1, calls) for _, tests, _, calls in each])
+    for row in sorted(order, key=lambda row: order[row])[:TRIED]:
         there, elsewhere = sides(*row)
         beside = make(elsewhere)
-        if beside and _tests_less(beside, found[row]):
+        if beside and _tests_less(beside, [(at, FEWER * tests) for at, tests in found[row]]):
+            much = _tests_less(beside, [(at, LESS * tests - 1) for at, tests in found[row]])
             inside = make(there)
             for sign, some in ((1, inside), (-1, beside)):
-                near = [(at, _enough(_counted(body, at)[0])) for at in _places(known, row, NEAR, sign)]
+                near = [(at, _enough(_counted(body, at)[0], much)) for at in _places(known, row, NEAR, sign)]
                 if not some or not _tests_less(some, near):
                     break
             else:
@@ -75,9 +84,11 @@ def by_absence(
     return None
 
 
-def _enough(tests: float) -> float:
-    """How many tests code may make, without that which tells sizes apart, where other code makes so many."""
-    return tests + max(MORE, SHARE * tests) - 1
+def _enough(tests: float, much: bool) -> float:
+    """How many tests code may make, without that which tells sizes apart, where other code makes so many: a few more
+    if it tests much less elsewhere.
+    """
+    return tests + (max(MORE, SHARE * tests) if much else 0) - 1
 
 
 def needed_in_all(known: Known, cases: Sequence[Case]) -> System:
@@ -132,10 +143,12 @@ def _places(known: Known, row: Row, far: Iterable[int], sign: int) -> Iterator[d
                 yield {name: at[columns.ids[name]] for name in columns.sizes}
 
 
-def _counted(body: Sequence[Ast], at: Mapping[str, int]) -> tuple[float, int]:
-    """How many tests code makes at some sizes, and for nothing; any number where they are too many, or not told."""
+def _counted(body: Sequence[Ast], at: Mapping[str, int]) -> tuple[float, int, int]:
+    """How many tests code makes at some sizes, and for nothing, and calls; any number of tests where they are too many,
+    or not told.
+    """
     run = Run(LONG, LONG, True)
     with suppress(Undecided):
         run.run(body, at)
-        return run.tests, run.idle
-    return inf, 0
+        return run.tests, run.idle, len(run.calls)
+    return inf, 0, 0
