@@ -79,6 +79,14 @@ TREES = {
              { S[i, j] -> [(j - 1)]; T[i] -> [(2*i)]; U[i] -> [(i mod 3)] }]" } }""",
         {0: 88, 3: 46, 5: 16, 40: 16},
     ),
+    "two values of an outermost loop that are left where one statement goes on alone: no loop of these": (
+        """{ domain: "[N, M] -> { S[i] : 0 <= i <= 2; T[i] : 1 <= i < M; T[i] : N = -1 and -2 <= i <= 1;
+             U[i, j] : 0 <= i <= 4 and 0 <= j <= 1 }", child: { schedule:
+             "[{ S[i] -> [((i + 1) mod 2)]; T[i] -> [(1)]; U[i, j] -> [(i)] },
+             { S[i] -> [(floor(i/2))]; T[i] -> [(floor((1 - i)/2) - 1)]; U[i, j] -> [(i mod 2)] }]", child: { schedule:
+             "[{ S[i] -> [(i - 1)]; T[i] -> [(i)]; U[i, j] -> [(1)] }]" } } }""",
+        {-1: 27, 0: 24, 9: 51, 40: 127},
+    ),
     "values of floors in a band below that sizes bound: what is not put in is as it was": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= N and 3 <= j <= 6 and i <= 2j <= i + 3 }", child: {
              schedule: "[{ S[i, j] -> [(floor(j/2))] }]", child: { sequence: [
