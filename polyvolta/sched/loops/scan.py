@@ -51,6 +51,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
+from polyvolta.sched.loops.weighing.residues import residues_before
 from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.program.assuming import context_of
@@ -255,6 +256,7 @@ def _finished(
         body = scanner.searched(body, asked_before, known, body, scanner)
         if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
             body = scanner.searched(body, remainders_before, known, body, scanner)
+            body = scanner.searched(body, residues_before, known, body)
         body = scanner.searched(body, seldom_before, known, body, scanner)
     body = tidied(asked_once(tidied(body)))
     if scanner.parted and neighbours(body):
