@@ -52,6 +52,7 @@ from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.weighing.nothing import something_before
+from polyvolta.sched.loops.weighing.residues import residues_before
 from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.program.assuming import context_of
@@ -67,7 +68,8 @@ __all__ = ["Scan", "scan"]
 
 MET = 20_000  # steps, and a part of those there are, in which guards are asked of the domain
 PART = 0.1
-AGAIN = 30_000  # steps in which code is made anew for some sizes, each case with no more than it took for all
+LARGE = 75_000  # steps of code beyond which it is not made anew for some sizes
+AGAIN = 150_000  # steps in which it is, and no more than twice as many as it took for all
 
 
 @says_keywords
@@ -211,8 +213,8 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
     never = context is not None and context.is_empty()
     pieces = () if never else tuple(instances(one.columns, domain.domain, ()))
     body = _finished(one, one.known, domain, pieces, branches)
-    steps = before - left() if before < inf else AGAIN / 2
-    if branches and one.parted and len(pieces) > 1 and steps <= AGAIN and not _atomic(domain):
+    steps = before - left() if before < inf else LARGE
+    if branches and one.parted and len(pieces) > 1 and steps <= LARGE and not _atomic(domain):
         found, other = None, cache(scanner)
         with suppress(BudgetExceeded, NotScannable):
             again = partial(_within, other, domain)
@@ -262,6 +264,7 @@ def _finished(
             body = scanner.searched(body, something_before, known, pieces, body, scanner)
         if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
             body = scanner.searched(body, remainders_before, known, body, scanner)
+            body = scanner.searched(body, residues_before, known, body)
         body = scanner.searched(body, seldom_before, known, body, scanner)
     body = _asked_little(scanner, known, body, branches) if conditional(body) else body
     return least_apart(known, body) if branches else body

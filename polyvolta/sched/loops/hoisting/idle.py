@@ -256,10 +256,10 @@ def _joined(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
 
 def _never(known: Known, node: Ast) -> bool:
     """Whether some code surely runs nothing."""
-    if isinstance(node, Call) or not 0 < _number_of_ways((node,)) <= MOST:
+    if isinstance(node, Call) or not 0 < number_of_ways((node,)) <= MOST:
         return False
     with suppress(BudgetExceeded):
-        return all(bounded(WORTH, known.excludes_exactly, way) for way in _ways(known, (node,)))
+        return all(bounded(WORTH, known.excludes_exactly, way) for way in ways_to_calls(known, (node,)))
     return False
 
 
@@ -338,9 +338,9 @@ def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condit
     Each way to a call has some, as integers have them: all conditions and bounds of loops on it, of alternatives one.
     Of one way alone `idle` says what it needs.
     """
-    if not 1 < _number_of_ways(body) <= MOST:
+    if not 1 < number_of_ways(body) <= MOST:
         return ()
-    ways = _ways(known, body)
+    ways = ways_to_calls(known, body)
     found: list[System] = []
     for way in sorted(ways, key=lambda s: len(s.eqs) + len(s.ineqs)):  # what needs nothing is likely the shortest
         for s in of_sizes(known, way):
@@ -357,7 +357,7 @@ def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condit
     return out if len(out) == 1 and comparisons(out) <= LONG else ()
 
 
-def _ways(known: Known, body: Sequence[Ast]) -> Iterator[System]:
+def ways_to_calls(known: Known, body: Sequence[Ast]) -> Iterator[System]:
     """For each way to a call all that holds on it, what alternatives there are."""
     if any(isinstance(node, Call) for node in body):
         yield System()
@@ -369,18 +369,18 @@ def _ways(known: Known, body: Sequence[Ast]) -> Iterator[System]:
                 cases = [stating(known, case) for case in cases_of(conditions)]
             case For():
                 cases = [extent(known, node)]
-        for inner in () if isinstance(node, Call) else _ways(known, node.body):
+        for inner in () if isinstance(node, Call) else ways_to_calls(known, node.body):
             for case in cases:
                 yield inner.copy().add(case)
 
 
-def _number_of_ways(body: Sequence[Ast]) -> int:
-    """How many `_ways` there are; any number beyond `MOST` where they are more than that."""
+def number_of_ways(body: Sequence[Ast]) -> int:
+    """How many `ways_to_calls` there are; any number beyond `MOST` where they are more than that."""
     if any(isinstance(node, Call) for node in body):
         return 1
     total = 0
     for node in body:
-        inner = 0 if isinstance(node, Call) else _number_of_ways(node.body)
+        inner = 0 if isinstance(node, Call) else number_of_ways(node.body)
         if isinstance(node, If) and inner:
             inner *= len(list(islice(cases_of(node.conditions), MOST + 1)))
         total += inner

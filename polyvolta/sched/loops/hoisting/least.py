@@ -245,9 +245,11 @@ class Run:
 
 
 def _number(bound: Bound, values: Mapping[str, int]) -> int:
-    """A bound with values put in; undecided where it speaks of more, or by conditions."""
+    """A bound with values put in; undecided where it speaks of more."""
     if isinstance(bound, Extreme):
         return (min if bound.kind == "min" else max)([_number(e, values) for e in bound.terms])
-    if isinstance(bound, Choice) or not (found := bound.subs(values)).is_constant:
+    if isinstance(bound, Choice):  # its conditions are no tests of their own
+        return _number(bound.then if Run().hold(bound.conditions, values) else bound.other, values)
+    if not (found := bound.subs(values)).is_constant:
         raise Undecided
     return found.const

@@ -29,7 +29,7 @@ sizes alone, and only if it has many iterations at others: of S[i] -> [i] for 2i
 last would find nothing from some n on.
 
 A loop is cut by the first of `RULES` that has an answer. What that leaves in one loop is cut again at small sizes, if
-it tests much at sizes that differ (`unordered`), and around few values in a row (`Shared.finer`).
+it tests much at sizes that differ (`unordered`), around few values in a row (`Shared.finer`), and at two numbers.
 """
 
 from __future__ import annotations
@@ -160,6 +160,17 @@ class Shared:
         sizes = by_sizes(self.known, lanes, self.k, self.columns)
         return [lanes] if sizes is None else within(self.known, lanes, sizes, self.k, self.col)
 
+    def at_both(self, lanes: list[Lane]) -> Items:
+        """Lanes of one outermost loop as those at each of two numbers, if it has no more values and not all have both.
+
+        So it is of a loop that is found to have two, and of what others leave of it: what has both is written twice.
+        """
+        if not self.place.outermost or len(lanes) < 2:
+            return [lanes]
+        shadows = shadows_of(self.known, lanes, self.k, self.col)
+        cells = both_values(shadows, self.col)
+        return [lanes] if cells is None else within(self.known, lanes, cells, self.k, self.col)
+
     def finer(self, lanes: list[Lane]) -> Items:
         """Lanes of one loop, around few values in a row: here these may be few that are many elsewhere.
 
@@ -209,6 +220,7 @@ def parted(
     found = loop.weighed(loop.in_order(items) if len(items) > 1 else [list(group.lanes)])
     if len(found) < 2:
         return [group]
+    found = [some for lanes in found for some in loop.at_both(lanes)]
     return [one for lanes in found for some in loop.finer(lanes) for one in loop.turns(some)]
 
 

@@ -31,8 +31,10 @@ from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 FEW = 7  # tests for nothing, up to which they are left
+PART, EACH = 1 / 3, 5  # of all tests for nothing are many where so many are made for each call
+SEVERAL, DENSE = 4, 4  # calls that are fewer than several; tests for each of these that are many at large sizes
 LESS = 0.5  # of the tests of other code are few enough there
-SEVERAL, DENSE = 4, 4  # calls that are fewer than several; tests for each of these that are many
+FEWER = 0.65  # of them are if there are no more tests elsewhere
 MORE, SHARE = 2, 0.1  # how many more, and which part of all, are not too many elsewhere
 OTHERS = 3, 10  # the values of other sizes
 NEAR = 0, 1, 4, 20  # how far from the first size on either side codes are compared
@@ -49,50 +51,62 @@ def by_absence(
 ) -> tuple[Case, Case] | None:
     """Sizes, and all others, where some of the pieces have nothing, and the code of each; None where none is better.
 
-    It is if it tests half as much there or less, and near them nowhere more than two tests or a tenth more. Sizes are
-    looked at where most tests are for nothing, as those of a loop or under a condition that calls nothing, whatever
-    others are; large ones also where more than a few are, and many find each of several calls. If the code of small
-    sizes then would test more than that of all, they keep this.
+    It is if it tests half as much there or less, and near them nowhere more than two tests or a tenth more; or two
+    thirds as much, and nowhere more. Sizes are looked at where most tests are for nothing, as those of a loop or under
+    a condition that calls nothing, whatever others are; and where fewer are, but many find each call (`_found_late`).
+    If the code of small sizes then would test more than that of all, they keep this.
 
     Parameters
     ----------
     make : the code where some rows hold.
     """
     found: dict[Row, list[tuple[Mapping[str, int], float]]] = {}
+    order: dict[Row, tuple[bool, float]] = {}
     for row in _rows(known, pieces):
         each = [(at, counted(body, at)) for at in places(known, row, (0,), -1)]
-        large = seldom(known, *row)
-        if each and all(_much(tests, idle, calls if large else 0) for _, (tests, idle, calls) in each):
-            found[row] = [(at, LESS * tests - 1) for at, (tests, _, _) in each]
-    for row in sorted(found, key=lambda row: -max([tests for _, tests in found[row]]))[:TRIED]:
+        said = [one for _, one in each]
+        if not said or not all(FEW < idle < inf for _, idle, _ in said):
+            continue
+        if all(idle > tests - idle for tests, idle, _ in said):
+            order[row] = False, -max([tests for tests, _, _ in said])
+        elif all(_found_late(*one, seldom(known, *row)) for one in said):
+            order[row] = True, -max([tests / max(1, calls) for tests, _, calls in said])
+        found[row] = [(at, tests) for at, (tests, _, _) in each]
+    for row in sorted(order, key=lambda row: order[row])[:TRIED]:
         there, elsewhere = sides(*row)
         beside = make(elsewhere)
-        if beside and _tests_less(beside, found[row]):
-            near = {sign: list(_near(known, row, body, sign)) for sign in (1, -1)}
-            if _tests_less(beside, near[-1]):
-                inside = make(there)
-                if not inside or not _tests_less(inside, near[1]):
-                    if not seldom(known, *row):
-                        continue
-                    inside = body
+        if not beside or not _tests_less(beside, [(at, FEWER * tests) for at, tests in found[row]]):
+            continue
+        much = _tests_less(beside, [(at, LESS * tests - 1) for at, tests in found[row]])
+        small, large = (list(_near(known, row, body, sign, much)) for sign in (1, -1))
+        if _tests_less(beside, large):
+            inside = make(there)
+            if inside and _tests_less(inside, small):
                 return (there, inside), (elsewhere, beside)
+            if seldom(known, *row):
+                return (there, tuple(body)), (elsewhere, beside)
     return None
 
 
-def _much(tests: float, idle: int, calls: int) -> bool:
-    """Whether most of some tests are for nothing, or more than a few are, and many find each of several calls."""
-    return FEW < idle < inf and (idle > tests - idle or (calls > SEVERAL and FEW + DENSE * calls < tests))
+def _found_late(tests: float, idle: int, calls: int, large: bool) -> bool:
+    """Whether many tests find each call, a third of them for nothing, or find each of several calls at large sizes."""
+    dense = large and calls > SEVERAL and tests > FEW + DENSE * calls
+    return idle > tests - idle or dense or (idle > PART * tests and tests > EACH * calls)
 
 
-def _near(known: Known, row: Row, body: Sequence[Ast], sign: int) -> Iterator[tuple[Mapping[str, int], float]]:
+def _near(
+    known: Known, row: Row, body: Sequence[Ast], sign: int, much: bool
+) -> Iterator[tuple[Mapping[str, int], float]]:
     """Sizes near those where a row begins to hold (sign 1), or not to, and the tests that other code may make there."""
     for at in places(known, row, NEAR, sign):
-        yield at, _enough(counted(body, at)[0])
+        yield at, _enough(counted(body, at)[0], much)
 
 
-def _enough(tests: float) -> float:
-    """How many tests code may make, without that which tells sizes apart, where other code makes so many."""
-    return tests + max(MORE, SHARE * tests) - 1
+def _enough(tests: float, much: bool) -> float:
+    """How many tests code may make, without that which tells sizes apart, where other code makes so many: a few more
+    if it tests much less elsewhere.
+    """
+    return tests + (max(MORE, SHARE * tests) if much else 0) - 1
 
 
 def needed_in_all(known: Known, cases: Sequence[Case]) -> System:
