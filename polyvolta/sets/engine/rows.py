@@ -246,7 +246,7 @@ def replaced(row: Sequence[int], k: int, image: Sequence[int]) -> Sequence[int]:
     return tuple(out)
 
 
-def solved_for(eq: Row, k: int) -> Row:
+def solved_for(eq: Sequence[int], k: int) -> Row:
     """What an equality says entry k, whose coefficient is 1 or -1, to be equal to.
 
     >>> solved_for((5, 2, -1), 2), solved_for((5, 1, 2), 1)
