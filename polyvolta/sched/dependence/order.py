@@ -36,7 +36,7 @@ from polyvolta.sets import Aff, Map, Set, var
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts import project as pj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
-from polyvolta.sets.engine.rows import normal_ineq, replaced
+from polyvolta.sets.engine.rows import normal_ineq, replaced, solved_for
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.optima.outputs import solved_outputs
 from polyvolta.sets.values.build import RowBuilder, affs_of, expression
@@ -333,9 +333,7 @@ def _distance(
     for eq in reversed(c.eqs):
         col = next((k for k in range(len(eq) - 1, 0, -1) if eq[k]), 0)
         if eq[col] in (1, -1) and row[col]:
-            image = [-eq[col] * v for v in eq]
-            image[col] = 0
-            row = replaced(row, col, image)
+            row = replaced(row, col, solved_for(eq, col))
     return _Form(plain) if any(row[1:]) else row[0]
 
 

@@ -187,9 +187,7 @@ def _solved(c: Conjunct, names: tuple[str, ...]) -> dict[str, Aff]:
         used = [k for k in range(1, len(row)) if row[k]]
         col = next((k for k in reversed(used) if k <= c.n), 0)
         if col and row[col] in (1, -1) and all(_free(table[k], names[col - 1]) for k in used if k > c.n):
-            value = [-row[col] * v for v in row]
-            value[col] = 0
-            dims[names[col - 1]] = expression(value, table)
+            dims[names[col - 1]] = expression(solved_for(row, col), table)
     return dims
 
 

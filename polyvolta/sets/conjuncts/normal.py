@@ -327,7 +327,7 @@ class _Work(Equalities):
                 return True
         return False
 
-    def frozen(self) -> tuple[tuple[Div, ...], tuple[Row, ...], tuple[Row, ...]]:
+    def frozen(self) -> Form:
         """The result, sorted."""
         if not (self.divs or self.unsolved):  # what is solved is primitive
             return (), tuple(sorted(map(tuple, self.eqs))), tuple(sorted(map(tuple, self.ineqs)))

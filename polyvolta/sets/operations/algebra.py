@@ -185,7 +185,7 @@ def _within(a: Relation, b: Relation) -> bool:
 def covered(c: Conjunct, others: Sequence[Conjunct]) -> bool:
     """Whether every point of `c` is a point of one of the others."""
     if len(others) == 1 and others[0].known:
-        return implied(c, others[0]) or c.is_empty
+        return implied(c, others[0])
     if len(others) > 1 and c in others or any(witnessed(c, d) for d in others if not d.known):
         return True
     knives = [k for d in others for k in ((d,) if not d.divs else pj.with_known_divs(d))]

@@ -12,7 +12,7 @@ from ..budgets import spend
 from ..engine import integer
 from ..engine.columns import defining_rows
 from ..engine.lexopt import Piece
-from ..engine.rows import Row, combine, normal_eq, normal_ineq, replaced, strongest, unbounded
+from ..engine.rows import Row, combine, normal_eq, normal_ineq, replaced, solved_for, strongest, unbounded
 from ..engine.simplex import redundant_rows
 
 MOST_ROWS = 48  # of an elimination, and
@@ -104,14 +104,13 @@ class Backwards:
                     c: (e, [tuple(_exchanged(r, other, last, way)) for r in rs]) for c, (e, rs) in self.kept.items()
                 }
                 row = _exchanged(row, other, last, way)
-            image = [-row[last] * v for v in row]
-            image[last] = 0
+            image = solved_for(row, last)
             left = [replaced(r, last, image) if r[last] else r for r in left]
             ineqs = [replaced(r, last, image) if r[last] else r for r in ineqs]
             for c, (e, rs) in self.kept.items():
                 if any(r[last] for r in rs):
                     self.kept[c] = e, [replaced(r, last, image) for r in rs]
-            self.kept[last] = (True, [tuple(image)])
+            self.kept[last] = (True, [image])
         return ineqs
 
     def _exchange(self, row: Row, last: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from ..conjuncts.conjunct import Conjunct, Row
+from ..engine.rows import solved_for
 from ..errors import NotAFunction
 from ..values.aff import Aff
 from ..values.build import affs_of, expression
@@ -52,9 +53,7 @@ def _solved_outputs(c: Conjunct, n_fixed: int) -> tuple[Row, ...] | None:
         row = solved.get(col)
         if row is None or abs(row[col]) != 1 or any(row[b] for b in bound if b != col):
             return None
-        value = [-row[col] * v for v in row]
-        value[col] = 0
-        found.append(tuple(value))
+        found.append(solved_for(row, col))
     return tuple(found)
 
 
@@ -68,9 +67,7 @@ def _given_outputs(c: Conjunct, outputs: range) -> tuple[Row, ...] | None | bool
         row = users[0]
         if len(users) > 1 or abs(row[col]) != 1 or any(row[other] for other in outputs if other != col):
             return False
-        value = [-row[col] * v for v in row]
-        value[col] = 0
-        found.append(tuple(value))
+        found.append(solved_for(row, col))
     return tuple(found)
 
 

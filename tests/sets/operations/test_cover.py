@@ -11,6 +11,7 @@ from polyvolta.sets.conjuncts import cover
 from polyvolta.sets.conjuncts.conjunct import lifted
 from polyvolta.sets.conjuncts.frame import Frame
 from polyvolta.sets.engine.simplex import Tableau
+from polyvolta.sets.operations import algebra
 
 I, J = np.meshgrid(np.arange(-5, 6), np.arange(-5, 6), indexing="ij")
 
@@ -93,3 +94,13 @@ def test_a_vertex_says_what_it_said_before_and_parts_of_parts_nest_no_calls(monk
         union = Set(f"{{ {'; '.join(f'[i] : {3 * k} <= i <= {3 * k + 1}' for k in range(last))} }}")
         assert whole.is_subset(union) == yes
     assert len(asked) < 8 * n and len(depths) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ("4*i + j >= 3 and i + 5 <= 3*j and 5*j <= -2*i - 6", "2*j <= i and 5*i + 4*j >= 1 and 4*i <= 5*j + 1")
+)
+def test_what_has_no_point_is_a_part_of_any_piece(text):
+    """It takes a search to see that it has none, which the question whether a row holds at all points asks."""
+    ((_, (none,)),) = Set(f"{{ [i, j] : {text} }}").parts
+    ((_, (other,)),) = Set("{ [i, j] : i >= 90 and j = 2*i }").parts
+    assert algebra.covered(none, (other,)) and none.is_empty
