@@ -66,7 +66,7 @@ __all__ = ["Scan", "scan"]
 
 MET = 20_000  # steps, and a part of those there are, in which guards are asked of the domain
 PART = 0.1
-AGAIN = 30_000  # steps in which code is made anew for some sizes, each case with no more than it took for all
+AGAIN = 30_000  # steps in which code is made anew for some sizes, and no more than twice what it took for all
 
 
 @says_keywords
@@ -191,9 +191,12 @@ def _scanned(
     scanners: list[Scanner] = []
 
     def scanner() -> Scanner:
-        scanners.append(Scanner(schedule, context, given, parted))
-        scanners[-1].columns.avoid(avoided)
-        return scanners[-1]
+        one = Scanner(schedule, context, given, parted)
+        one.columns.avoid(avoided)
+        if scanners:  # its searches have the steps that those before left, however few all of it may take
+            one.spare = scanners[0].spare
+        scanners.append(one)
+        return one
 
     try:
         return _walked(scanner, schedule.root, context, branches)

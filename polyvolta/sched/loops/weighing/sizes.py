@@ -59,7 +59,7 @@ def by_absence(
     found: dict[Row, list[tuple[Mapping[str, int], float]]] = {}
     for row in _rows(known, pieces):
         each = [(at, *_counted(body, at)) for at in _places(known, row, (0,), -1)]
-        if each and all(FEW < idle < inf and idle > tests - idle for _, tests, idle in each):
+        if each and all(idle > max(FEW, tests - idle) for _, tests, idle in each):
             found[row] = [(at, LESS * tests - 1) for at, tests, _ in each]
     for row in sorted(found, key=lambda row: -max([tests for _, tests in found[row]]))[:TRIED]:
         there, elsewhere = sides(*row)
@@ -119,7 +119,7 @@ def _rows(known: Known, pieces: Sequence[Piece]) -> list[Row]:
 
 
 def _places(known: Known, row: Row, far: Iterable[int], sign: int) -> Iterator[dict[str, int]]:
-    """Sizes at which a row holds (sign 1), or not: so far from the last ones where it does, others alike."""
+    """Sizes from 1 on at which a row holds (sign 1), or not: so far from the last ones where it does, others alike."""
     ((col, v),), const = row
     columns = known.columns
     first = -const * v if sign > 0 else (-const - 1) * v
