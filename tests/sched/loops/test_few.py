@@ -83,7 +83,9 @@ def test_looser_systems_have_the_same_union(seed):
     for _ in range(10):
         some = []
         for _ in range(rng.randint(2, 4)):
-            drawn = [(((c, rng.choice((1, -1))),), rng.randint(-3, 3)) for c in rng.choices((n, m), k=rng.randint(1, 3))]
+            drawn = [
+                (((c, rng.choice((1, -1))),), rng.randint(-3, 3)) for c in rng.choices((n, m), k=rng.randint(1, 3))
+            ]
             eqs = drawn[:1] if rng.random() < 0.5 else []
             some.append(rows(*drawn[len(eqs) :], eqs=eqs))
         some = [s for s in some if not s.empty]

@@ -1327,6 +1327,11 @@ TREES = {
              child: { sequence: [ { filter: "{ U[i, j] }" }, { filter: "{ S[i] }" } ] } } }""",
         {0: 35, 2: 29, 3: 10, 40: 85},
     ),
+    "one value of a loop by integers, where numbers between those of a loop outside leave several": (
+        """{ domain: "{ T[i, j] : -2 <= i <= 3 and j mod 3 >= 1 and 0 <= 2*j <= i + 1 }", child: { schedule:
+             "[{ T[i, j] -> [(floor(j/2))] }, { T[i, j] -> [(j mod 2)] }]" } }""",
+        {0: 9},
+    ),
     "one value of a loop by integers, of a loop outside between numbers": (
         """{ domain: "{ S[i, j] : 0 <= i <= 3 and 1 <= j <= 4 and j mod 2 = 0 }", child: {
              schedule: "[{ S[i, j] -> [(floor(j/3))] }, { S[i, j] -> [(i)] }]" } }""",

@@ -30,6 +30,11 @@ APART = {
                { S[i, j] -> [(-1)]; T[i] -> [(i - 1)] }]" } }""",
         {0: 10, 3: 15, 9: 12, 40: 43, 100: 103},
     ),
+    "sizes without which code of neither has anything": (
+        """{ domain: "[N] -> { S[i] : N <= 4 and (N + i) mod 3 = 1 and N <= i <= 4; T[i] : N - 2 <= i <= 3 }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }, { S[i] -> [(2*i)]; T[i] -> [(i)] }]" } }""",
+        {0: 59, 4: 5, 6: 1, 40: 1},
+    ),
 }
 
 
