@@ -1185,7 +1185,7 @@ TREES = {
                       B[i] : 0 <= i < N; C[i] : 0 <= i < N; D[i] : 0 <= i < N }", child: { schedule: "[N, P, Q] -> [
              { S[i, j] -> [(i)]; A[i] -> [(i)]; B[i] -> [(i)]; C[i] -> [(i)]; D[i] -> [(i)] },
              { S[i, j] -> [(j)]; A[i] -> [(i)]; B[i] -> [(N - 1 - i)]; C[i] -> [(P)]; D[i] -> [(Q + 3i)] }]" } }""",
-        {1: 49, 9: 510, 40: 2704},
+        {1: 12, 9: 511, 40: 2705},
     ),
     "a pipeline in steps of three, in which the first statement is alone for a step": (
         """{ domain: "[N] -> { L[i] : 0 <= i < N; M[i] : 0 <= i < N; A[i] : 0 <= i < N; W[i] : 0 <= i < N }", child: {
