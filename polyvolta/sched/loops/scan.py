@@ -196,9 +196,12 @@ def _scanned(
     scanners: list[Scanner] = []
 
     def scanner() -> Scanner:
-        scanners.append(Scanner(schedule, context, given, parted))
-        scanners[-1].columns.avoid(avoided)
-        return scanners[-1]
+        one = Scanner(schedule, context, given, parted)
+        one.columns.avoid(avoided)
+        if scanners:  # its searches have the steps that those before left, however few all of it may take
+            one.spare = scanners[0].spare
+        scanners.append(one)
+        return one
 
     try:
         return _walked(scanner, schedule.root, context, branches)

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.conditions import beyond, loosened
 from polyvolta.sched.loops.few_values import of_few_values, united
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
@@ -63,6 +63,42 @@ def test_cases_in_a_row_are_bounds():
     assert [parts(s) for s in united(within, [two, three, two])] == [([], {((n, 1),): -2}, [])]
     assert [parts(s) for s in united(Known(columns), [two, three])] == [([], {((n, 1),): -2, ((n, -1),): 3}, [])]
     assert united(within, [one, three]) == [one, three]
+
+
+def test_an_equality_that_others_make_up_for_on_both_sides_is_not_said():
+    """M <= 1 or M >= 3 or (M = 2 and N >= 3) is M <= 1 or M >= 3 or N >= 3; M = 2 stays where one side is missing."""
+    columns = Columns(["N", "M"], ["N", "M"])
+    n, m = columns.ids["N"], columns.ids["M"]
+    low, high, case = rows((((m, -1),), 1)), rows((((m, 1),), -3)), rows((((n, 1),), -3), eqs=[(((m, 1),), -2)])
+    assert [parts(s) for s in loosened(Known(columns), [low, high, case])][2] == ([], {((n, 1),): -3}, [])
+    (_, one) = loosened(Known(columns), [high, case])
+    assert parts(one) == parts(case)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_looser_systems_have_the_same_union(seed):
+    rng = Random(seed)
+    columns = Columns(["N", "M"], ["N", "M"])
+    n, m = columns.ids["N"], columns.ids["M"]
+    for _ in range(10):
+        some = []
+        for _ in range(rng.randint(2, 4)):
+            drawn = [
+                (((c, rng.choice((1, -1))),), rng.randint(-3, 3)) for c in rng.choices((n, m), k=rng.randint(1, 3))
+            ]
+            eqs = drawn[:1] if rng.random() < 0.5 else []
+            some.append(rows(*drawn[len(eqs) :], eqs=eqs))
+        some = [s for s in some if not s.empty]
+        around = Known(columns).given(rows((((n, 1),), 1)))
+        found = loosened(around, some)
+        for at in ({n: v, m: w} for v in range(-1, 6) for w in range(-6, 7)):
+            assert any(holds(s, at) for s in some) == any(holds(s, at) for s in found), (at, some, found)
+
+
+def holds(s, at):
+    """Whether a system holds at values of its columns."""
+    value = lambda key, const: const + sum(v * at[c] for c, v in key)  # noqa: E731
+    return not s.empty and all(value(*row) >= 0 for row in s.ineqs.items()) and not any(value(*row) for row in s.eqs)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -10,7 +10,7 @@ from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.spans.turns import runs_before, runs_first
-from polyvolta.sched.tree import Band, Member, Sequence
+from polyvolta.sched.tree import Band, Mark, Member, Sequence
 from polyvolta.sets import Set, aff, var
 
 DOMAINS = {
@@ -60,7 +60,7 @@ def node(rng, depth, statements, constant):
         return Band(tuple(map(Member, exprs)), child), values
     if kind == "filter" or len(statements) == 1:
         child, below = node(rng, depth - 1, statements, constant)
-        return Filter(statements, child), below
+        return (Mark("here", child) if rng.random() < 0.3 else Filter(statements, child)), below
     parts = [(names, {0, 1}) for names in rng.choice([("S", "T"), ("T", "S"), ("U", "ST"), ("ST", "U")])]
     if not constant and rng.random() < 0.3:  # some at even, some at odd i
         parts = [
@@ -69,6 +69,8 @@ def node(rng, depth, statements, constant):
             [("S", {1}), ("ST", {0}), ("T", {1})],
         ]
         parts = rng.choice([*parts, [("T", {1}), ("ST", {0}), ("S", {1})]])
+    if rng.random() < 0.3:  # one that is named where nothing of it is left
+        parts = [*parts, ("ST", set())] if rng.random() < 0.5 else [("ST", set()), *parts]
     made = [node(rng, depth - 1, tuple(names), constant) for names, _ in parts]
     children = tuple(
         Filter(tuple(names), child, None if len(rest) == 2 else odd_or_even(names, rest))
@@ -83,7 +85,8 @@ def node(rng, depth, statements, constant):
 
 
 def odd_or_even(names, rest):
-    return Set("[N, M] -> { " + "; ".join(f"{s}[i] : i mod 2 = {min(rest)}" for s in names) + " }")
+    some = f"i mod 2 = {min(rest)}" if rest else "1 = 0"
+    return Set("[N, M] -> { " + "; ".join(f"{s}[i] : {some}" for s in names) + " }")
 
 
 def behind(first, second):

@@ -1230,7 +1230,7 @@ TREES = {
                       B[i] : 0 <= i < N; C[i] : 0 <= i < N; D[i] : 0 <= i < N }", child: { schedule: "[N, P, Q] -> [
              { S[i, j] -> [(i)]; A[i] -> [(i)]; B[i] -> [(i)]; C[i] -> [(i)]; D[i] -> [(i)] },
              { S[i, j] -> [(j)]; A[i] -> [(i)]; B[i] -> [(N - 1 - i)]; C[i] -> [(P)]; D[i] -> [(Q + 3i)] }]" } }""",
-        {1: 49, 9: 510, 40: 2704},
+        {1: 12, 9: 511, 40: 2705},
     ),
     "a pipeline in steps of three, in which the first statement is alone for a step": (
         """{ domain: "[N] -> { L[i] : 0 <= i < N; M[i] : 0 <= i < N; A[i] : 0 <= i < N; W[i] : 0 <= i < N }", child: {
@@ -1371,6 +1371,11 @@ TREES = {
                          { S[i] -> [(i mod 2)]; U[i, j] -> [(i mod 2)] }]",
              child: { sequence: [ { filter: "{ U[i, j] }" }, { filter: "{ S[i] }" } ] } } }""",
         {0: 35, 2: 29, 3: 10, 40: 85},
+    ),
+    "one value of a loop by integers, where numbers between those of a loop outside leave several": (
+        """{ domain: "{ T[i, j] : -2 <= i <= 3 and j mod 3 >= 1 and 0 <= 2*j <= i + 1 }", child: { schedule:
+             "[{ T[i, j] -> [(floor(j/2))] }, { T[i, j] -> [(j mod 2)] }]" } }""",
+        {0: 9},
     ),
     "one value of a loop by integers, of a loop outside between numbers": (
         """{ domain: "{ S[i, j] : 0 <= i <= 3 and 1 <= j <= 4 and j mod 2 = 0 }", child: {

@@ -4,6 +4,7 @@ import pytest
 
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
+from polyvolta.sets import budget
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
@@ -23,6 +24,17 @@ APART = {
              "[{ S[i] -> [(4i)]; T[i] -> [(i + 5)] }]", options: "{ separate[0] }" } } } }""",
         {5: 9, 9: 9, 40: 9},
     ),
+    "code that is found in few steps, in which searches are as long as in the code before": (
+        """{ domain: "[N] -> { S[i, j] : N - 2 <= i <= 1 and j = 2; T[i] : 0 <= i <= N }", child: { schedule:
+             "[{ S[i, j] -> [(i)]; T[i] -> [(i)] }, { S[i, j] -> [(j)]; T[i] -> [(floor((i + 1)/3))] },
+               { S[i, j] -> [(-1)]; T[i] -> [(i - 1)] }]" } }""",
+        {0: 10, 3: 15, 9: 12, 40: 43, 100: 103},
+    ),
+    "sizes without which code of neither has anything": (
+        """{ domain: "[N] -> { S[i] : N <= 4 and (N + i) mod 3 = 1 and N <= i <= 4; T[i] : N - 2 <= i <= 3 }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }, { S[i] -> [(2*i)]; T[i] -> [(i)] }]" } }""",
+        {0: 59, 4: 5, 6: 1, 40: 1},
+    ),
 }
 
 
@@ -34,3 +46,5 @@ def test_code_at_sizes_that_leave_a_statement_nothing_does_not_ask_for_it(name):
     for n in range(-3, 14):
         assert deviation(tree, found, {"N": n}) is None
     assert {n: counted(found.body, {"N": n}) for n in most} == most
+    with budget(None):  # as steps are counted the code is the same, as long as they suffice
+        assert scan(tree).body == found.body

@@ -39,7 +39,7 @@ from polyvolta.sched.loops.rows.known import Known, difference, sides
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.lengths import constant_span
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated
-from polyvolta.sched.loops.rows.order import First, ends
+from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.few import beside_few
 from polyvolta.sched.loops.spans.holes import long
@@ -111,19 +111,13 @@ def _settled(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
     return valued and not known.columns.of_sizes(key)
 
 
-def by_sizes(
-    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], two: bool = False
-) -> list[System] | None:
+def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]) -> list[System] | None:
     """Small sizes, and all others, if these leave no loop at all, or one in wider steps, here or inside; else None.
 
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
     all do, sizes are few: those at which several have none are told from the others, whatever loop these have; wider
     steps are those that integers leave there and not elsewhere. Where sizes are known to be small already, none are
     few beside the others: those at which one of the lanes has none are told from them, too.
-
-    Parameters
-    ----------
-    two : whether two values are no loop, if numbers bound a longer one of all.
     """
     col = columns[k]
     each = [lane.around(k, col, known) for lane in lanes]
@@ -135,7 +129,7 @@ def by_sizes(
         if not left or len(left) == len(lanes):
             continue
         few, others = sides(key, const)
-        one = already or all(valued(lane.shadows[k], col) for lane in left) or (two and _two(left, lanes, k, col))
+        one = already or all(valued(lane.shadows[k], col) for lane in left)
         inner, than = [(j, c) for j, c in enumerate(columns) if j >= k and c], lanes
         if all(small):
             one = len(left) + 1 < len(lanes)
@@ -146,18 +140,6 @@ def by_sizes(
     if already or all(small):
         return _without_loops(known, lanes, each, k, columns)
     return _between_sizes(known, lanes, each, k, columns)
-
-
-def _two(some: Sequence[Lane], lanes: Sequence[Lane], k: int, col: int) -> bool:
-    """Whether some lanes have two numbers in loop k at most, where numbers bound a longer loop of all."""
-    lengths = []
-    for these in (some, lanes):
-        values = [n for lane in these for n in ends(lane.shadows[k], col)]
-        numbers = [n for n in values if n is not None]
-        if len(numbers) < len(values):
-            return False
-        lengths.append(max(numbers) - min(numbers))
-    return lengths[0] <= 1 < lengths[1]
 
 
 def by_many(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]) -> list[System] | None:

@@ -10,7 +10,6 @@
     S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n      an innermost one to n - 1, and what is at n
     S1[i] -> [i] for n <= i <= 3n, S2[i] -> [i] for i < 2  to 1, with tests of n <= c0, and S1 from 2 on: few stay whole
     S1[i] -> [i] for n < 3, S2[] -> [-1], S3[] -> [1]      S2, then S3, where n is 3 or more: no loop finds them
-    S1[i] -> [i] for n < 3 and 0 <= i < 4, S2[i] -> [i] for 0 < i < 3      S2 alone where n is 3 or more: two values
     S1[i] -> [i, i/2], S2[] -> [2, 7], the second separate      to 1, at 2, and from 3 on, where S1 is not told apart
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]      what S1 has between them alone, in a loop of its own
     S1[i, j, k] -> [i, j, k], S2[i, j, k] -> [i, j, k] for i < n       to n - 1, and what S1 has alone from n on
@@ -392,13 +391,6 @@ def _steady(loop: Shared) -> Items | None:
     return loop.within(steady(loop.known, loop.shadows, loop.col, ONCE)) if loop.place.innermost else None
 
 
-def _two_of_sizes(loop: Shared) -> Items | None:
-    """In an outermost loop small sizes, at which others leave two of its values at most."""
-    if not loop.place.outermost:
-        return None
-    return loop.within(by_sizes(loop.known, loop.lanes, loop.k, loop.columns, True))
-
-
 def _alone_in_nest(loop: Shared) -> Items | None:
     """In an outermost loop with a nest inside the values that one of two has alone, where their ends are at one size.
 
@@ -441,7 +433,6 @@ RULES: tuple[Callable[[Shared], Items | None], ...] = (
     _both_values,
     _several,
     _steady,
-    _two_of_sizes,
     _alone_in_nest,
     _by_many,
 )

@@ -65,7 +65,7 @@ def by_absence(
     for row in _rows(known, pieces):
         each = [(at, counted(body, at)) for at in places(known, row, (0,), -1)]
         said = [one for _, one in each]
-        if not said or not all(FEW < idle < inf for _, idle, _ in said):
+        if not said or not all(idle > FEW for _, idle, _ in said):
             continue
         if all(idle > tests - idle for tests, idle, _ in said):
             order[row] = False, -max([tests for tests, _, _ in said])
@@ -148,7 +148,7 @@ def _rows(known: Known, pieces: Sequence[Piece]) -> list[Row]:
 
 
 def places(known: Known, row: Row, far: Iterable[int], sign: int) -> Iterator[dict[str, int]]:
-    """Sizes at which a row holds (sign 1), or not: so far from the last ones where it does, others alike."""
+    """Sizes from 1 on at which a row holds (sign 1), or not: so far from the last ones where it does, others alike."""
     ((col, v),), const = row
     columns = known.columns
     first = -const * v if sign > 0 else (-const - 1) * v
