@@ -24,7 +24,7 @@ from polyvolta.sched.loops.spans.shadows import span, valued
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
 
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
-TAILS = 16  # shadows of which one is looked for that has many values alone
+TAILS = 16  # the same of one that has many values alone: linear programs for each pair, so 240 times a few
 
 
 def of_one(known: Known, shadows: Sequence[System], col: int, once: bool, innermost: bool) -> list[System] | None:

@@ -121,14 +121,10 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
     """
     col = columns[k]
     each = [lane.around(k, col, known) for lane in lanes]
-    small = [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
-    rows = dict.fromkeys(row for some in small for row in some)
+    small = _of_small_sizes(known, each)
     already = any(seldom(known, *row) for row in known.ineqs.items())
-    for key, const in rows:
-        left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
-        if not left or len(left) == len(lanes):
-            continue
-        few, others = sides(key, const)
+    for row, left in _of_some(known, lanes, each, (row for some in small for row in some)):
+        few, others = sides(*row)
         one = already or all(valued(lane.shadows[k], col) for lane in left)
         inner, than = [(j, c) for j, c in enumerate(columns) if j >= k and c], lanes
         if all(small):
@@ -151,17 +147,29 @@ def by_many(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int])
     """
     col, inner = columns[k], [(j, c) for j, c in enumerate(columns) if j > k and c]
     each = [lane.around(k, col, known) for lane in lanes]
-    small = [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
-    for key, const in dict.fromkeys(row for some in small for row in some):
-        left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], key, const)]
-        if not 0 < len(left) < len(lanes):
-            continue
-        few, others = sides(key, const)
+    rows = (row for some in _of_small_sizes(known, each) for row in some)
+    for row, left in _of_some(known, lanes, each, rows):
+        few, others = sides(*row)
         there = known.given(others)
         if not all(valued(lane.shadows[j], c) for lane in left for j, c in inner):
             if long(there, [lane.shadows[k] for lane in left], col):
                 return [few, others]
     return None
+
+
+def _of_small_sizes(known: Known, each: Sequence[System]) -> list[list[Row]]:
+    """The rows of each of some systems that hold at small sizes alone, and are not known."""
+    return [[row for row in s.ineqs.items() if seldom(known, *row) and not known.implies(*row)] for s in each]
+
+
+def _of_some(
+    known: Known, lanes: Sequence[Lane], each: Sequence[System], rows: Iterable[Row]
+) -> Iterator[tuple[Row, list[Lane]]]:
+    """Rows that some lanes need, each once, and the lanes that don't; not those that all need, or none."""
+    for row in dict.fromkeys(rows):
+        left = [lane for lane, s in zip(lanes, each, strict=True) if not known.ensures([*s.every_ge()], *row)]
+        if 0 < len(left) < len(lanes):
+            yield row, left
 
 
 def _without_loops(
