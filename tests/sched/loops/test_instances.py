@@ -47,6 +47,18 @@ def test_as_few_pieces_in_whatever_order_they_are_written():
         assert {len(parts(order)) for order in permutations(some)} == {len(some)}
 
 
+def test_of_more_than_three_the_one_that_asks_for_the_least_is_whole():
+    """Four ways to be in 0 <= i <= 3 are one part each beside 0 <= 2i <= N + 1, and cut it up in front of it."""
+    sizes = "N >= 5", "N = 3", "-1 <= N <= 1 and i >= 1", "N <= -3"
+    texts = [f"{some} and 0 <= i <= 3" for some in sizes]
+    for order in ([*texts, "0 <= 2i <= N + 1"], ["0 <= 2i <= N + 1", *texts]):
+        found = parts(order)
+        assert len(found) <= len(order)
+        for n, i in product(SIDE, SIDE):
+            here = any(Set(f"[N] -> {{ [i] : {t} }}").contains((i,), N=n) for t in order)
+            assert sum(p.contains((i,), N=n) for p in found) == here
+
+
 @pytest.mark.parametrize(
     "plain, periodic, pieces",
     [

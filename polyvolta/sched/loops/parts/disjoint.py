@@ -25,6 +25,9 @@ SOME = 3  # conjuncts whose orders are tried
 def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
     """Conjuncts with the same points, none in two; of a few as little is cut up as can be, else those with floors.
 
+    Of more than a few those of the fewest rows are whole, if that leaves fewer: in front of 2i <= N + 1 four ways to be
+    in 0 <= i <= 3, by two sizes, leave six parts of it, and behind it each is one.
+
     Of 0 <= i <= N and 4 <= i <= (N + 5)/2 the first one has all of the second but i = 4 at N = 3. That is no reason for
     floors in parts of what has none: of 0 <= i <= N, and i of 3*M to 3*M + 5 with i mod 3 <= 1, the first one is whole.
 
@@ -43,7 +46,8 @@ def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Seque
     rest = sorted([c for c in pieces if c.divs], key=lambda c: len(c.divs))
     out = _cut([*plain, *rest])
     some, others = ([*plain, *rest], []) if len(pieces) <= SOME else (plain, rest)
-    for order in islice(permutations(some), 1, None) if len(some) <= SOME else ():
+    orders = islice(permutations(some), 1, None) if len(some) <= SOME else [sorted(plain, key=_asked)]
+    for order in orders:
         if len(out) <= len(pieces):
             break
         new = _cut([*order, *others], len(out))
@@ -85,6 +89,11 @@ def _cut(pieces: Iterable[Conjunct], enough: float = inf) -> list[tuple[Conjunct
             left = [part for whole in left for part in subtract(whole, old)]
         out += [(piece, part) for part in left]
     return out
+
+
+def _asked(c: Conjunct) -> int:
+    """How many rows a conjunct has, an equality as two: what asks for little has most of the others."""
+    return 2 * len(c.eqs) + len(c.ineqs)
 
 
 def _foreign(cut: Iterable[tuple[Conjunct, Conjunct]]) -> int:
