@@ -127,6 +127,41 @@ def each(body: tuple[Ast, ...], f: Callable[[Ast], Ast]) -> tuple[Ast, ...]:
     return body if all(map(is_, made, body)) else made
 
 
+def same(some: tuple[Ast, ...], others: tuple[Ast, ...]) -> tuple[Ast, ...] | None:
+    """Code that does what either of two does, if they are equal but for the places of the tree that they are of.
+
+    A call is then of what is around both of its leaves, a loop of the first one's place. Marked parts are of one place.
+    """
+    if len(some) != len(others):
+        return None
+    out: list[Ast] = []
+    for a, b in zip(some, others, strict=True):
+        if isinstance(a, Call) and isinstance(b, Call):
+            mine, other = replace(a, at=_around(a.at, b.at)), replace(b, at=_around(a.at, b.at))
+        elif isinstance(a, For | If) and isinstance(b, For | If):
+            body = same(a.body, b.body)
+            if body is None:
+                return None
+            mine, other = replace(a, body=body), replace(b, body=body, at=a.at)
+            if isinstance(mine, If) and isinstance(other, If):
+                left = same(mine.other, other.other)
+                if left is None:
+                    return None
+                mine, other = replace(mine, other=left), replace(other, other=left)
+        else:
+            mine, other = a, b
+        if mine != other:
+            return None
+        out.append(mine)
+    return tuple(out)
+
+
+def _around(a: Path, b: Path) -> Path:
+    """What is around two places, the innermost."""
+    differ = (k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
+    return a[: next(differ, min(len(a), len(b)))]
+
+
 def negation(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
     """Conditions that hold where not all of some do.
 

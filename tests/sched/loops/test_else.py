@@ -1,5 +1,6 @@
 """Conditions that exclude each other stand in branches: what is asked where, decided by hand and by all values."""
 
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -7,7 +8,7 @@ import pytest
 
 from polyvolta.sched.emit.run import run
 from polyvolta.sched.loops import scan as scanning
-from polyvolta.sched.loops.ast import AnyOf, Call, For, If, negation
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Extreme, For, If, negation
 from polyvolta.sched.loops.hoisting.branches import branched
 from polyvolta.sched.loops.notation.c import c_text
 from polyvolta.sched.loops.result import Scan
@@ -98,6 +99,37 @@ def test_loops_outside_say_what_is_left():
     assert found == "for (int c0 = 0; c0 < 4; c0 += 1) if (c0 == 0) A(); else B();"
     odd = loop(below([("eq", C % 2)]), below([("eq", (C + 1) % 2)], B))
     assert text(odd).endswith("if (c0 % 2 == 0) A(); else B();")
+
+
+def test_the_step_of_a_loop_says_what_is_left():
+    """Odd c0 are 3 modulo 4 where they are not 1; of values from 0 or from N on nothing is known."""
+    one, three = below([("eq", (C + 3) % 4)]), below([("eq", (C + 1) % 4)], B)
+    odd = For("c0", (aff(1),), (N,), 2, False, (one, three))
+    assert text(odd).endswith("if ((c0 - 1) % 4 == 0) A(); else B();")
+    either = replace(odd, lower=(Extreme("min", (aff(-5), 1 - 2 * ((M + 1) // 2))),))
+    assert text(either).endswith(" A(); else B();")
+    unknown = replace(odd, lower=(Extreme("min", (aff(0), N)),))
+    assert text(unknown).count("if (") == 2
+
+
+def test_what_is_done_in_any_case_is_not_asked_for():
+    """Two leaves of a tree do the same, of which the call is of what is around both."""
+    first, second = Call("A", (C,), (0, 1, 0)), Call("A", (C,), (0, 1, 1))
+    assert branched(known(), (below([FROM_5], first), below([UP_TO_4], second))) == (Call("A", (C,), (0, 1)),)
+    inside = [For("c0", (aff(0),), (N,), 1, False, (call,), call.at) for call in (first, second)]
+    (found,) = branched(known(), [below([some], one) for some, one in zip((FROM_5, UP_TO_4), inside, strict=True)])
+    assert found == replace(inside[0], body=(Call("A", (C,), (0, 1)),))
+    shorter = replace(inside[1], upper=(N - 1,))
+    marked = [Block("mark", (first,), at) for at in ((0,), (1,))]
+    for pair in ((first, Call("A", (M,))), (inside[0], shorter), (below([IS_2], A), below([IS_3], A)), marked):
+        (found,) = branched(known(), [below([some], one) for some, one in zip((FROM_5, UP_TO_4), pair, strict=True)])
+        assert isinstance(found, If)
+
+
+def test_a_chain_that_does_the_same_all_along():
+    assert text(below([FROM_5]), below([UP_TO_4, M_FROM_3]), below([UP_TO_4, M_UP_TO_2])) == "A();"
+    found = text(below([FROM_5]), below([UP_TO_4, M_FROM_3], B), below([UP_TO_4, M_UP_TO_2], B))
+    assert found == "if (N >= 5) A(); else B();"
 
 
 def test_what_holds_only_where_the_one_before_does_is_asked_there():

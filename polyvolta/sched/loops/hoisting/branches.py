@@ -7,6 +7,13 @@
                                        else
                                          C();
 
+Where both branches do the same, as parts of one statement do that filters tell apart, nothing is asked:
+
+    if (c0 % 12 >= 5)                  S(c0);
+      S(c0);                     ->
+    else                               (in a loop of odd c0, so that c0 % 12 <= 3 is the rest)
+      S(c0);
+
 Conditions are of parameters and loop variables, which nothing in a body changes: one that holds only where the one
 before it does not is asked only there, less what this says already, and one that holds only where the one before it
 does is asked in its body. So nothing is asked at more values than before, but for what stood behind a condition that
@@ -20,13 +27,13 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
-from polyvolta.sched.loops.ast import Ast, Call, Condition, For, If, negation, within
+from polyvolta.sched.loops.ast import Ast, Call, Condition, For, If, expressions, negation, same, within
 from polyvolta.sched.loops.hoisting.either import said
 from polyvolta.sched.loops.hoisting.needs import extent, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of
 from polyvolta.sched.loops.rows.known import Known, difference
-from polyvolta.sched.loops.rows.linear import Key, System
-from polyvolta.sets import BudgetExceeded
+from polyvolta.sched.loops.rows.linear import Key, System, plus
+from polyvolta.sets import BudgetExceeded, var
 from polyvolta.sets.budgets import bounded
 
 CASES = 4  # alternatives of a condition beyond which it has no other branch
@@ -67,21 +74,36 @@ def branched(known: Known, body: Sequence[Ast], failed: Failed = (), deep: int =
                     out[-1] = replace(last, body=(*last.body, *_less(there, node, failed)))
                     continue
         out.append(node)
-    return tuple([_inside(known, node, failed, deep) for node in out])
+    return tuple([inner for node in out for inner in _inside(known, node, failed, deep)])
 
 
-def _inside(known: Known, node: Ast, failed: Failed, deep: int) -> Ast:
-    """A node with what is in it in branches."""
+def _inside(known: Known, node: Ast, failed: Failed, deep: int) -> tuple[Ast, ...]:
+    """A node with what is in it in branches; what both branches of it do, if that is the same."""
     if isinstance(node, Call) or not (isinstance(node, If) and node.other or meeting(node.body)):
-        return node
-    there = known.given(said(known, node))
+        return (node,)
+    there = known.given(said(known, node).add(_stride(known, node)))
     body = branched(there, node.body, failed, deep + isinstance(node, If))
     if not isinstance(node, If) or not node.other:
-        return replace(node, body=body)
+        return (replace(node, body=body),)
     mine = _systems(known, node.conditions)
     assert mine is not None
     where = known.given(stating(known, negation(node.conditions)))
-    return replace(node, body=body, other=branched(where, node.other, (*failed, mine), deep + 1))
+    other = branched(where, node.other, (*failed, mine), deep + 1)
+    return same(body, other) or (replace(node, body=body, other=other),)
+
+
+def _stride(known: Known, node: Ast) -> System:
+    """What the step of a loop says of its values, if all are alike wherever it begins."""
+    out = System()
+    if isinstance(node, For) and node.step > 1:
+        first, *others = [known.columns.row(e) for bound in node.lower for e in expressions(bound)]
+        gaps = [plus(1, key, -1, first[0]) for key, _ in others]
+        if not any(v % node.step for key in gaps for _, v in key) and not any(
+            (const - first[1]) % node.step for _, const in others
+        ):
+            key, const = known.columns.row(var(node.var))
+            out.mod(plus(1, key, -1, first[0]), const - first[1], node.step)
+    return out
 
 
 def _systems(known: Known, conditions: Sequence[Condition]) -> tuple[System, ...] | None:
@@ -122,7 +144,9 @@ def _covered(known: Known, system: System, failed: Sequence[Sequence[System]]) -
 
 def _gone(known: Known, system: System, others: Sequence[Sequence[tuple[Key, int]]]) -> bool:
     """Whether nothing is left of a system where it is none of some others; one part after another is looked at."""
-    return bool(others) and all(_gone(known, part, others[:-1]) for part in difference(known, system, others[-1]))
+    if not others:
+        return known.excludes_exactly(system)
+    return all(_gone(known, part, others[:-1]) for part in difference(known, system, others[-1]))
 
 
 def _less(known: Known, node: If | For, failed: Failed) -> tuple[Ast, ...]:

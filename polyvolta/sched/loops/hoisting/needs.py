@@ -6,6 +6,7 @@
 
 The projections of instances have most of this, before any loop is made; but not what a guard below the loop asks, and
 not what alternatives have in common. It is stated around the loop, and around those outside of it as far as it goes.
+So is what the step of a loop leaves of a congruence inside: of even c0 with (N - c0) mod 4 = 3 it is that N is odd.
 """
 
 from __future__ import annotations
@@ -87,6 +88,8 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     for row in within.ineqs.items():
         if seldom(outer, *row) or _of_remainders(outer, row[0]):
             found.ge(*row)
+    for row in within.mods:
+        found.mod(*row)
     return beyond(outer, found) if has_rows(found) else found
 
 

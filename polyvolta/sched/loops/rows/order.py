@@ -2,8 +2,9 @@
 
 A lane *precedes* another when no instance of it comes after one of the other: at the present member, at values that
 both have, or at a later member where all before are equal. Those that end at equal values of all members may run
-either way if the node below says so. Whatever one lane says of what is outside that the other excludes, both precede
-each other: they never run at one place. Rows of shadows say it, and integers where projecting has lost some of them.
+either way if the node below says so, or if no integers do so. Whatever one lane says of what is outside that the other
+excludes, both precede each other: they never run at one place. Rows of shadows say it, and integers where projecting
+has lost some of them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,19 @@ class Compared:
     columns : of the members, 0 for those at which all have one value.
     """
 
-    __slots__ = ("_decided", "_found", "_kept_apart", "_kinds", "_rows", "_shadows", "columns", "first", "k", "known")
+    __slots__ = (
+        "_decided",
+        "_found",
+        "_kept_apart",
+        "_kinds",
+        "_rows",
+        "_shadows",
+        "_unequal",
+        "columns",
+        "first",
+        "k",
+        "known",
+    )
 
     def __init__(self, known: Known, k: int, columns: Sequence[int], first: First | None) -> None:
         self.known, self.k, self.columns, self.first = known, k, columns, first
@@ -42,6 +55,7 @@ class Compared:
         self._shadows: dict[tuple, int] = {}  # numbers of what all shadows of a lane say
         self._kinds: dict[int, int] = {}  # by identity of lanes, which whoever compares keeps
         self._decided: dict[tuple[int, int, int], bool | None] = {}
+        self._unequal: dict[tuple[int, int], bool] = {}
 
     def precedes(self, p: Lane, q: Lane) -> bool:
         """Whether no instance of p comes after one of q."""
@@ -49,7 +63,9 @@ class Compared:
         if what not in self._decided:
             self._decided[what] = self._by_values(p, q)
         found = self._decided[what]
-        return (self.first is not None and self.first(p, q)) if found is None else found
+        if found is not None or self.first is None:
+            return bool(found)
+        return self.first(p, q) or self._never_equal(what, p, q)
 
     def _kind(self, lane: Lane) -> int:
         """A number that lanes share whose shadows from member k on say the same; inexact ones, whose pieces do, too."""
@@ -110,6 +126,19 @@ class Compared:
         a, b = (lane.shadows[at] if lane.shadows[at].exact else lane.piece.system for lane in (p, q))
         both = _later(self.known, [c for c in self.columns[at:] if c], a, b)
         return both is not None and self.known.surely_excludes(both, int(min(WORTH, PART * left())))
+
+    def _never_equal(self, what: tuple[int, int, int], p: Lane, q: Lane) -> bool:
+        """Whether no integers have two lanes at equal values of all members, where rationals have; `what` they are.
+
+        S[i] -> [i mod 2, i] and T[] -> [0, 1] are none of them equal, though one half of i = 0 and of i = 1 is.
+        """
+        if p.shift != q.shift:
+            return False
+        pair = min(what[:2]), max(what[:2])
+        if pair not in self._unequal:
+            both = p.shadows[-1].copy().add(q.shadows[-1])
+            self._unequal[pair] = self.known.surely_excludes(both, SHADOWS)
+        return self._unequal[pair]
 
     def _said(self, s: System, col: int) -> tuple[tuple[Key, int], ...]:
         """The rows of a shadow that are not known, of parallel ones the strongest; a column's one value is put in.
