@@ -22,6 +22,12 @@ def staggered(number, names):
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "a size from which on every second one has only one of two statements in loops with tests of both": (
+        """{ domain: "[N] -> { T[i, j] : N mod 2 = 1 and 1 <= i < N and 0 <= j <= 3;
+                               T[i, j] : N <= 11 and 0 <= i <= 3 and N <= j <= N + 2 }", child: { schedule:
+             "[{ T[i, j] -> [(j mod 4)] }]", options: "{ unroll[0] }" } }""",
+        {3: 65, 9: 95, 12: 2, 13: 54, 41: 166},
+    ),
     "two statements in one atomic loop that rationals alone have at the same values of all members": (
         """{ domain: "[N] -> { S[i, j] : N <= 1 and N <= 2i <= N + 6 and N <= j <= N + 2; T[] }", child: { schedule:
              "[N] -> [{ S[i, j] -> [(0)]; T[] -> [(floor((N + 1)/2) - 1)] }, { S[i, j] -> [(i - 1)]; T[] -> [(0)] },

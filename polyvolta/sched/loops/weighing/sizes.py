@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from math import inf
 
 from polyvolta.sched.loops.ast import Ast, If, mapped, negation
@@ -32,11 +33,12 @@ from polyvolta.sets.budgets import bounded
 
 FEW = 7  # tests for nothing, up to which they are left
 PART, EACH = 1 / 3, 5  # of all tests for nothing are many where so many are made for each call
-SEVERAL, DENSE = 4, 4  # calls that are fewer than several; tests for each of these that are many at large sizes
+SEVERAL, DENSE = 4, 3  # calls that are fewer than several; tests for each of these that are many at large sizes
 LESS = 0.5  # of the tests of other code are few enough there
 FEWER = 0.65  # of them are if there are no more tests elsewhere
 MORE, SHARE = 2, 0.1  # how many more, and which part of all, are not too many elsewhere
 OTHERS = 3, 10  # the values of other sizes
+FIRST = 0, 1  # how far from the first size of those at which one has nothing tests are looked at: even or odd ones
 NEAR = 0, 1, 4, 20  # how far from the first size on either side codes are compared
 LONG = 600  # tests beyond which they are not counted
 TRIED = 2  # sizes for which code is made
@@ -54,6 +56,7 @@ def by_absence(
     It is if it tests half as much there or less, and near them nowhere more than two tests or a tenth more; or two
     thirds as much, and nowhere more. Sizes are looked at where most tests are for nothing, as those of a loop or under
     a condition that calls nothing, whatever others are; and where fewer are, but many find each call (`_found_late`).
+    Large sizes are looked at before small ones: they are more.
     If the code of small sizes then would test more than that of all, they keep this.
 
     Parameters
@@ -61,16 +64,19 @@ def by_absence(
     make : the code where some rows hold.
     """
     found: dict[Row, list[tuple[Mapping[str, int], float]]] = {}
-    order: dict[Row, tuple[bool, float]] = {}
-    for row in _rows(known, pieces):
-        each = [(at, counted(body, at)) for at in places(known, row, (0,), -1)]
+    order: dict[Row, tuple[bool, bool, float]] = {}
+    for row, far in product(_rows(known, pieces), FIRST):
+        if row in order:
+            continue
+        each = [(at, counted(body, at)) for at in places(known, row, (far,), -1)]
         said = [one for _, one in each]
         if not said or not all(idle > FEW for _, idle, _ in said):
             continue
+        large = seldom(known, *row)
         if all(idle > tests - idle for tests, idle, _ in said):
-            order[row] = False, -max([tests for tests, _, _ in said])
-        elif all(_found_late(*one, seldom(known, *row)) for one in said):
-            order[row] = True, -max([tests / max(1, calls) for tests, _, calls in said])
+            order[row] = False, not large, -max([tests for tests, _, _ in said])
+        elif all(_found_late(*one, large) for one in said):
+            order[row] = True, not large, -max([tests / max(1, calls) for tests, _, calls in said])
         found[row] = [(at, tests) for at, (tests, _, _) in each]
     for row in sorted(order, key=lambda row: order[row])[:TRIED]:
         there, elsewhere = sides(*row)
