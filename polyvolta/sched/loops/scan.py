@@ -45,6 +45,7 @@ from polyvolta.sched.loops.hoisting.together import asked_apart, asked_together,
 from polyvolta.sched.loops.instances import instances, parameters
 from polyvolta.sched.loops.names import mapped_names
 from polyvolta.sched.loops.notation.names import plain
+from polyvolta.sched.loops.parts.ways import without_ways
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
@@ -187,6 +188,8 @@ def _scanned(
         with suppress(BudgetExceeded):  # guards of many pieces stay where they are
             root = bounded(int(min(PART * left(), MET)), met, schedule.root)
             schedule = schedule if root is schedule.root else replace(schedule, root=root)
+        root = without_ways(schedule.root)
+        schedule = schedule if root is schedule.root else replace(schedule, root=root)
     assert isinstance(schedule.root, Domain)
     split = by_cases(schedule.root)
     if split is not None:

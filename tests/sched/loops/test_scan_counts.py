@@ -22,6 +22,12 @@ def staggered(number, names):
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "filters that tell places apart, each of which a statement has at one of them alone": (
+        """{ domain: "[N] -> { T[i, j] : N <= 2i <= N + 6 and 1 <= j < N }", child: { schedule:
+             "[{ T[i, j] -> [(j + 3*floor(j/3))] }]", child: { sequence: [
+             { filter: "{ T[i, j] : j mod 2 = 1 }" }, { filter: "{ T[i, j] : j mod 2 = 0 }" } ] } } }""",
+        {1: 1, 2: 12, 9: 73, 40: 391},
+    ),
     "a size from which on every second one has only one of two statements in loops with tests of both": (
         """{ domain: "[N] -> { T[i, j] : N mod 2 = 1 and 1 <= i < N and 0 <= j <= 3;
                                T[i, j] : N <= 11 and 0 <= i <= 3 and N <= j <= N + 2 }", child: { schedule:
@@ -323,8 +329,9 @@ TREES = {
     "values that end before others begin, as residues of a size say": (
         """{ domain: "[N] -> { S[i] : N mod 2 = 1 and 0 <= i <= N; X[x] : N <= x <= N + 2 }", child: { schedule:
              "[N] -> [{ S[i] -> [(3*i - 4*floor(3*i/4))]; X[x] -> [(2*N + 3*x + 1)] }]", options: "{ atomic[0] }",
-             child: { set: [ { filter: "[N] -> { S[i]; X[x] : x >= 2 }" }, { filter: "{ X[x] : x <= 1 }" } ] } } }""",
-        {-1: 12, 2: 8, 5: 24, 25: 44, 40: 8},
+             child: { set: [ { filter: "[N] -> { S[i]; X[x] : x >= 2 }" },
+             { filter: "{ X[x] : x <= 1 }", child: { mark: "small" } } ] } } }""",
+        {-1: 12, 2: 11, 5: 27, 25: 47, 40: 11},
     ),
     "a few values of a loop inside another, told from many in separate loops of a band below": (
         """{ domain: "[N] -> { S[i] : -1 <= i < N; T[i, j] : 0 <= i <= 1 and j <= 2 and i <= 2*j }", child: { schedule:
@@ -1100,8 +1107,9 @@ TREES = {
     ),
     "few values that filters below tell from many": (
         """{ domain: "[N] -> { S[i] : -2 <= i < N }", child: { schedule: "[{ S[i] -> [(i)] }]", child: { sequence: [
-             { filter: "{ S[i] : 0 <= i <= 1 }" }, { filter: "{ S[i] : i >= 2; S[i] : i <= -1 }" } ] } } }""",
-        {-1: 3, 0: 4, 2: 6, 9: 13, 100: 104},
+             { filter: "{ S[i] : 0 <= i <= 1 }", child: { mark: "few" } },
+             { filter: "{ S[i] : i >= 2; S[i] : i <= -1 }" } ] } } }""",
+        {-1: 5, 0: 8, 2: 14, 9: 21, 100: 112},
     ),
     "one value among those of a stride, all short": (
         """{ domain: "{ S[i, j] : 0 <= i <= 3 and -2 <= j <= 3; U[i] : 0 <= i <= 3 }", child: { schedule:

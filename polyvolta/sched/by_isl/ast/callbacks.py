@@ -21,7 +21,7 @@ from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, branches, within
 from polyvolta.sched.loops.notation.expressions import Range
 from polyvolta.sched.loops.result import Scan
-from polyvolta.sched.tree import Leaf, Path, Schedule
+from polyvolta.sched.tree import Band, Path, Schedule
 from polyvolta.sets import Id, Map, Set
 from polyvolta.sets.errors import kind_of
 
@@ -126,7 +126,7 @@ class _Asking:
 
 def _is_leaf(node: Ast, tree: Schedule) -> bool:
     """Whether no mark is in a node, and no loop but those of a leaf, over what no member determines."""
-    if isinstance(node, Block) or isinstance(node, For) and not isinstance(tree.node(node.at), Leaf):
+    if isinstance(node, Block) or isinstance(node, For) and isinstance(tree.node(node.at), Band):
         return False
     return isinstance(node, Call) or all(_is_leaf(inner, tree) for inner in within(node))
 
