@@ -185,10 +185,10 @@ def _scanned(
     """The loops of a tree; their variables are called like none of the `avoided`."""
     assert isinstance(schedule.root, Domain)
     if parted and not mapped_names(schedule.root):
+        root = schedule.root
         with suppress(BudgetExceeded):  # guards of many pieces stay where they are
-            root = bounded(int(min(PART * left(), MET)), met, schedule.root)
-            schedule = schedule if root is schedule.root else replace(schedule, root=root)
-        root = without_ways(schedule.root)
+            root = bounded(int(min(PART * left(), MET)), met, root)
+        root = without_ways(root)
         schedule = schedule if root is schedule.root else replace(schedule, root=root)
     assert isinstance(schedule.root, Domain)
     split = by_cases(schedule.root)
