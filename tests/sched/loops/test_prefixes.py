@@ -23,6 +23,14 @@ def test_alternatives_that_begin_alike_are_one():
     assert first((A,), (A, Y)) == (A,)
 
 
+def test_alternatives_that_go_on_alike_are_one():
+    assert first((A, X), (B, X)) == (AnyOf(((A,), (B,))), X)
+    assert first((A, X), (A, Y), (B, X), (B, Y)) == (AnyOf(((A,), (B,))), AnyOf(((X,), (Y,))))
+    assert first((Z,), (Z, AnyOf(((A, X), (B, X))))) == (Z,)
+    assert first((Z,), (Y, AnyOf(((A, X), (B, X))))) == (AnyOf(((Z,), (Y, AnyOf(((A,), (B,))), X))),)
+    assert first((A,), (B,), (X, Y)) == (AnyOf(((A,), (B,), (X, Y))),)
+
+
 def test_the_same_holds_by_no_more_tests():
     cases = (A,), (A, B), (A, X), (B, X)
     for some in product(cases, repeat=3):

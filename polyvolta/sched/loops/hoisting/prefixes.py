@@ -1,9 +1,10 @@
-"""What alternatives side by side begin with is tested once.
+"""What alternatives side by side begin with is tested once, and what they say behind their first condition.
 
     a && b && x || a && b && y || z     ->      a && b && (x || y) || z
+    a && x || b && x                    ->      (a || b) && x
 
 Where `a` or `b` does not hold, neither is asked again, and where both do, not either: no order of values takes more
-tests than before, for all are asked in the same order.
+tests than before, for all are asked in the same order. Of the second, `x` is asked once where one of `a` and `b` holds.
 """
 
 from __future__ import annotations
@@ -37,14 +38,18 @@ def _conditions(some: Sequence[Condition]) -> tuple[Condition, ...]:
 
 
 def _cases(cases: Sequence[tuple[Condition, ...]]) -> tuple[tuple[Condition, ...], ...]:
-    """Alternatives of which those side by side that begin alike are one."""
+    """Alternatives of which those side by side that begin alike are one, and those that then go on alike."""
     out: list[tuple[Condition, ...]] = []
     for _, together in groupby(cases, key=lambda case: case[:1]):
         some = list(together)
         shared = tuple(c[0] for c in takewhile(lambda c: c.count(c[0]) == len(c), zip(*some, strict=False)))
         rests = [case[len(shared) :] for case in some]
         if len(some) == 1 or not all(rests):  # one that is but the beginning holds where the others do
-            out.append(some[0] if len(some) == 1 else shared)
+            out.append(_conditions(some[0]) if len(some) == 1 else shared)
         else:
             out.append((*shared, AnyOf(_cases(rests))))
-    return tuple(out)
+    ended: list[tuple[Condition, ...]] = []
+    for rest, together in groupby(out, key=lambda case: case[1:]):
+        some = list(together)
+        ended += [(AnyOf(tuple([case[:1] for case in some])), *rest)] if rest and len(some) > 1 else some
+    return tuple(ended)
