@@ -15,6 +15,7 @@ from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known, difference, sides
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
+from polyvolta.sched.loops.rows.strides import residue_of
 from polyvolta.sched.loops.rows.tableaus import ALMOST
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
@@ -41,7 +42,7 @@ def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = No
             out.eqs = rest.eqs
     for row in system.mods:
         if (mine is None or mine(row[0])) and not known.implies_mod(*row) and not _multiple(row, out.eqs):
-            out.mods.append(row)
+            out.mod(*residue_of(known, *row), row[2])
     rows = [r for r in system.ineqs.items() if (mine is None or mine(r[0])) and not known.implies(*r)]
     if rows and known.residues:
         rows = _tied(known, out, rows)

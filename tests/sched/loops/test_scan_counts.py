@@ -95,7 +95,7 @@ TREES = {
              S[i, j, k] : N mod 2 = 0 and 0 <= i <= N and N <= j <= N + 2 and j <= k <= j + 1 }", child: {
              filter: "[N] -> { S[i, j, k] : N mod 3 != 1 and k mod 2 = 0 }",
              child: { schedule: "[{ S[i, j, k] -> [(i)] }]" } } }""",
-        {0: 30, 2: 32, 8: 53, 18: 103, 20: 113, 40: 1},
+        {0: 26, 2: 17, 8: 51, 18: 101, 20: 111, 40: 1},
     ),
     "members that are numbers in a floor of a guard, each of which has its instances": (
         """{ domain: "{ S[i] : 0 <= i <= 5; T[] }", child: { schedule: "[{ S[i] -> [(floor((i + 5)/6) - 1)];
@@ -267,7 +267,7 @@ TREES = {
              child: { schedule: "[N, M] -> [{ S[] -> [(0)]; T[i, j] -> [(floor((i + 1)/12))] },
              { S[] -> [(floor(N/4))]; T[i, j] -> [(j - 1)] },
              { S[] -> [(2)]; T[i, j] -> [(floor((i + 1)/3))] }]" } }""",
-        {0: 1, 1: 17, 2: 19, 3: 25},
+        {0: 1, 1: 14, 2: 16, 3: 22},
     ),
     "remainders of sizes without which the one condition in a loop never holds": (
         """{ domain: "[M, N] -> { T[i] : N >= 0 and N <= 2*i <= N + 5 }", child: { schedule:
@@ -660,7 +660,7 @@ TREES = {
     "few values, which many others reach at small sizes": (
         """{ domain: "[N] -> { T[i] : N <= i <= 3N; S[i] : 0 <= i <= 1 and N >= 1 }", child: { schedule:
              "[{ T[i] -> [(i)]; S[i] -> [(i)] }, { T[i] -> [(0)]; S[i] -> [(i)] }]" } }""",
-        {1: 9, 4: 16, 40: 88, 100: 208},
+        {1: 5, 4: 12, 40: 84, 100: 204},
     ),
     "a value behind all others at large sizes": (
         """{ domain: "[N] -> { S[i] : -2 <= i and 2i <= 2 - N; T[i] : -2 <= i <= 0 and 2i <= 2 - N; U[] }", child: {
@@ -1449,6 +1449,22 @@ TREES = {
              "[{ T[i] -> [(i + floor((-4*floor((3*i + 3)/4))/3) + 1)] }, { T[i] -> [(floor(i/9))] }]", child: {
              schedule: "[{ T[i] -> [(3*i - 4*floor((3*i + 3)/4) + 3)] }, { T[i] -> [(floor(i/3))] }]" } } }""",
         {4: 1, 5: 1, 6: 19, 20: 39},
+    ),
+    "a remainder of a size and a loop's values, which a stride leaves the size alone": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N and i mod 6 = 2 }", child: { schedule: "[{ S[i] -> [(i)] }]",
+             child: { guard: "[N] -> { [a] : (N + a) mod 3 = 1 }" } } }""",
+        {1: 1, 2: 2, 9: 1, 10: 1, 40: 1, 41: 9},
+    ),
+    "the same beside a remainder of the size, which is said once then": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N and i mod 6 = 2 }", child: { schedule: "[{ S[i] -> [(i)] }]",
+             child: { guard: "[N] -> { [a] : N mod 3 = 1 and (N + a) mod 3 = 0 }" } } }""",
+        {1: 3, 2: 1, 9: 1, 10: 5, 40: 10, 41: 1},
+    ),
+    "two values of an outermost loop, both of which each of two has: no loop inside asks which it is": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i <= 1 and i < j <= N;
+             T[i, j] : 0 <= i <= 1 and 2i <= j <= 2i + 1 and N <= 9 }", child: { schedule:
+             "[{ S[i, j] -> [(i)]; T[i, j] -> [(i)] }, { S[i, j] -> [(j)]; T[i, j] -> [(j)] }]" } }""",
+        {0: 12, 1: 14, 2: 15, 3: 16, 9: 40, 10: 25, 40: 85},
     ),
 }
 

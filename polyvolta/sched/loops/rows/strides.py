@@ -29,7 +29,7 @@ def stride(known: Known, shadow: System, col: int) -> tuple[int, Row, list[Congr
             a, d = a // g, d // g
             rest, const = known.columns.quotient(g, rest, const)
         back = -pow(a, -1, d) % d
-        one = (d, _residue(known, plus(back, rest, 0, ()), back * const, d))
+        one = (d, residue_of(known, plus(back, rest, 0, ()), back * const, d))
         both = _both((step, residue), one)
         if both is not None:
             step, residue = both
@@ -63,8 +63,8 @@ def _both(a: tuple[int, Row], b: tuple[int, Row]) -> tuple[int, Row] | None:
     return whole, _reduced(image, r[1] + d * t * (const // g), whole)
 
 
-def _residue(known: Known, key: Key, const: int, d: int) -> Row:
-    """A residue in fewer columns, where the residues of others are known."""
+def residue_of(known: Known, key: Key, const: int, d: int) -> Row:
+    """A residue in fewer columns, where those of others are known: of N - c0 modulo 3 where c0 is 2 modulo 6."""
     told = known.modulo(key, const, d)
     return _reduced(*(told if len(told[0]) < len(key) else (key, const)), d)
 
@@ -90,7 +90,7 @@ def common_stride(known: Known, each: Sequence[tuple[int, Row]]) -> tuple[int, R
     for d, other in each[1:]:
         whole, shift = known.grid(plus(1, other[0], -1, residue[0]))
         step = gcd(step, d, whole, shift + other[1] - residue[1])
-    return (step, _residue(known, *residue, step)) if step > 1 else (1, ((), 0))
+    return (step, residue_of(known, *residue, step)) if step > 1 else (1, ((), 0))
 
 
 def stride_of_all(known: Known, shadows: Sequence[System], col: int) -> tuple[int, Row]:
@@ -111,7 +111,7 @@ def stride_of_all(known: Known, shadows: Sequence[System], col: int) -> tuple[in
             there = known.given(_beside(shadows[k], col, most))
             whole, shift = there.grid(plus(1, other[0], -1, key))
             step = gcd(step, whole, shift + other[1] - const)
-    return (step, _residue(known, key, const, step)) if step > found[0] else found
+    return (step, residue_of(known, key, const, step)) if step > found[0] else found
 
 
 def _beside(shadow: System, col: int, d: int) -> System:

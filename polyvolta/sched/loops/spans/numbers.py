@@ -2,6 +2,7 @@
 
     S[i] -> [i] for 0 <= i < N, T[] -> [0], U[] -> [4]     T; S to 3; U; S from 4 on
     S[i] -> [i] for 0 <= i <= 1, T[] -> [1]                S(0); T; S(1)
+    S[i, j] -> [i, j] for 0 <= i <= 1, T[i, j] -> [i, j] for 0 <= i <= 1 and i <= j <= n    T and S at 0, and at 1
 
 A loop from the least to the greatest of all would ask at each value of S whose it is, and run from N to 4 to find U
 there, at small sizes. Each cut costs one test of a loop, and a loop inside the code of one more.
@@ -127,14 +128,15 @@ def _between(known: Known, lanes: Sequence[Lane], k: int, col: int, low: int | N
 
 
 def both_values(shadows: Sequence[System], col: int) -> list[System] | None:
-    """The two values, a number and the next one, of shadows that do not all have both; None where there are others.
+    """The two values, a number and the next one, of shadows; None where there are others, or all have the same one.
 
-    It is for an outermost loop alone.
+    It is for an outermost loop of several alone, inside which loops ask what each has at which number unless that is
+    put in, also if all have both.
     """
     found = [ends(s, col) for s in shadows]
     numbers = {end for both in found for end in both}
     low = min((n for n in numbers if n is not None), default=0)
-    if numbers != {low, low + 1} or all(both == (low, low + 1) for both in found):
+    if numbers != {low, low + 1}:
         return None
     out = [System(), System()]
     for n, cell in enumerate(out, low):

@@ -160,7 +160,7 @@ class Shared:
         return [lanes] if sizes is None else within(self.known, lanes, sizes, self.k, self.col)
 
     def at_both(self, lanes: list[Lane]) -> Items:
-        """Lanes of one outermost loop as those at each of two numbers, if it has no more values and not all have both.
+        """Lanes of one outermost loop as those at each of two numbers, if it has no more values.
 
         So it is of a loop that is found to have two, and of what others leave of it: what has both is written twice.
         """
