@@ -1460,6 +1460,19 @@ TREES = {
              child: { guard: "[N] -> { [a] : N mod 3 = 1 and (N + a) mod 3 = 0 }" } } }""",
         {1: 3, 2: 1, 9: 1, 10: 5, 40: 10, 41: 1},
     ),
+    "the same of loops inside one another, each in steps": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= 1; T[] }", child: { schedule:
+             "[{ S[i, j] -> [(2j)]; T[] -> [(0)] }]", child: { schedule: "[{ S[i, j] -> [(4i)]; T[] -> [(0)] }]",
+             child: { guard: "[N] -> { [a, b] : (N + a + b) mod 4 = 1 }" } } } }""",
+        {1: 10, 2: 1, 3: 12, 9: 18, 10: 1, 40: 1},
+    ),
+    "a size that is odd where any of a loop's even values is one of either residue modulo 4": (
+        """{ domain: "[N] -> { T[i, j] : N <= 2i <= N + 6 and i - 1 <= j <= 3 }", child: { schedule:
+             "[{ T[i, j] -> [(2j - 2i)] }]", child: { sequence: [
+             { filter: "{ T[i, j] : j >= 0 }", child: { guard: "[N] -> { [a] : (N - a) mod 4 = 3 }" } },
+             { filter: "{ T[i, j] : j < 0 }", child: { guard: "[N] -> { [a] : (N - a) mod 4 = 1 }" } } ] } } }""",
+        {0: 1, 1: 20, 2: 1, 3: 14, 5: 11, 9: 2, 10: 1},
+    ),
     "two values of an outermost loop, both of which each of two has: no loop inside asks which it is": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= 1 and i < j <= N;
              T[i, j] : 0 <= i <= 1 and 2i <= j <= 2i + 1 and N <= 9 }", child: { schedule:
