@@ -59,7 +59,6 @@ def gist(self: R, context: R) -> R:
     """
     from ..values.map import Map
     from ..values.set import Set
-    from ..values.space import Tuple
 
     if isinstance(self, Map) and isinstance(context, Set):
         return gist_domain(self, context)
