@@ -248,16 +248,18 @@ class Fusion:
         """Whether some of the uses between the clusters stay close in the band of all of them.
 
         A use whose distances are large only in members in which one side is at one place, and which has as many other
-        members as it can be aligned in, is close enough once it is late; until then it becomes that.
+        members as it can be aligned in, is close enough once it is late, if no part loses members; until then it
+        becomes late.
         """
         joint = self._band(whole)
         if not joint.width:
             return False
         number, depths = {v: k for k, v in enumerate(whole)}, self.depths(whole)
+        spared = joint.width if joint.width >= max(self._band(p).width for p in self.parts if p[0] in number) else 0
         for u in uses:
             source, sink = number[u.source], number[u.sink]
             far = [f for f in joint.rows if not u.small(distance(source, sink, f, depths))]
-            spare = len(far) <= joint.width - u.weight and all(u.at_one_place(f[source], f[sink]) for f in far)
+            spare = len(far) <= spared - u.weight and all(u.at_one_place(f[source], f[sink]) for f in far)
             if not far or (spare and u in late):
                 return True
             if spare:

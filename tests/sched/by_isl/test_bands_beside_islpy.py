@@ -37,6 +37,10 @@ PROGRAMS = {
         "[N] -> { S[i] : 0 <= i < N; T[i, j] : 0 <= i, j < N }",
         "{ S[i] -> T[i, j]; S[i] -> S[i + 1] }",
     ),
+    "what would cost the other a loop": (
+        SQUARES,
+        "[N] -> { S[i, j] -> S[i, j + 1]; S[i, N - 1] -> T[k, l]; T[i, j] -> T[k, l] : k > i; T[i, j] -> T[i, j + 1] }",
+    ),
     "a scalar": ("[N] -> { S[]; T[i] : 0 <= i < N; U[] }", "{ S[] -> T[0]; T[i] -> T[i + 1]; T[i] -> U[] }"),
     "a stencil": (
         "[N] -> { S[t, i] : 0 <= t, i < N; T[t, i] : 0 <= t, i < N }",
