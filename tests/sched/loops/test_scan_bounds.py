@@ -228,6 +228,28 @@ def test_lanes_that_say_the_same_are_compared_once(monkeypatch):
     assert len([line for line in found if "for" in line]) == 1 and len(asked) < 10
 
 
+BLOCK = {"N": 2000, "w": 3}
+
+
+def test_a_window_of_remainders_in_a_tile_begins_where_the_tile_does():
+    """The floor of what is in a tile of a multiple of its divisor is at least the tile's: of c1 >= 512*c0 and c1 =
+    64*q + r it is q >= 8*c0, which rationals miss by a part of 64."""
+    domain = "[N, w] -> { S[b, i] : 0 <= w <= 3 and 0 <= 512b <= i < N and i <= 512b + 511 and i mod 64 >= 16w }"
+    found = lines(domain, "[{ S[b, i] -> [(b)] }, { S[b, i] -> [(i)] }]", sizes=[BLOCK, {"N": 60, "w": 3}])
+    assert "for (int c1 = 512 * c0 + 16 * w; c1 < min(N, 512 * c0 + 512); c1 += 1)" in found[-3].strip()
+
+
+def test_a_floor_has_one_value_by_what_is_promised_of_sizes():
+    """Of 0 <= k <= 8*p + 7 where p <= 3 is promised floor(k/32) is 0: k ends with its block."""
+    tree = Schedule.parse(
+        """{ domain: "[N, p] -> { S[r, i, k] : 0 <= r <= 3 and 8p <= i <= 8p + 7 and 0 <= k <= i and k < N and
+             floor(k/8) mod 4 = (p + r) mod 4 }", child: { context: "[N, p] -> { [] : 0 <= p <= 3 }", child: {
+             schedule: "[{ S[r, i, k] -> [(r)] }, { S[r, i, k] -> [(i)] }, { S[r, i, k] -> [(k)] }]" } } }"""
+    )
+    found = assert_scans(tree, [{"N": n, "p": p} for n in (0, 5, 20, 40) for p in (0, 2, 3)])
+    assert "%" not in to_c(found, macros=False).split("\n")[-2]
+
+
 HOLES = (  # statements with holes between them and floors in all bounds
     "[N, M] -> { S[i] : 0 <= i <= N and i mod 2 = 0; T[i] : 4 <= i <= M and i mod 3 = 1; U[]; V[i] : N <= i <= 2N }",
     "[N, M] -> [{ S[i] -> [(8i)]; T[i] -> [(floor(i/2) + 20)]; U[] -> [(floor((N + M)/3))]; V[i] -> [(floor(i/3))] }]",

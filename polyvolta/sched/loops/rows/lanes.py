@@ -15,7 +15,7 @@ from polyvolta.sched.loops.rows.columns import Columns, Row, outside
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, plus
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sched.loops.rows.steps import beyond_remainders, of_multiples, one_multiple, whole
+from polyvolta.sched.loops.rows.steps import beyond_quotients, beyond_remainders, of_multiples, one_multiple, whole
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
@@ -62,7 +62,8 @@ class Lane:
         self._project(columns, known, start, found)
         if self.rounds and not self.exact:
             before, each = self.shadows, [(k, col) for k, col in enumerate(columns) if col and k >= start]
-            self._project(columns, known, start, found, whole, of_multiples(beyond_remainders(self.piece.system)))
+            system = of_multiples(beyond_quotients(beyond_remainders(self.piece.system)))
+            self._project(columns, known, start, found, whole, system)
             if not self.exact and all(before[k].rows_of(col) == self.shadows[k].rows_of(col) for k, col in each):
                 self.shadows = before
 
