@@ -272,7 +272,7 @@ class BandLoops(Around):
         if self.typed("unroll", k + 1, group.lanes):
             return search([], lambda kn: by_presence(kn, group, k, self.columns[k]), known)
         if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
-            return search([], lambda kn: by_tests(kn, group, k, self.columns[k]), known)
+            return search([], lambda kn: by_tests(kn, group, k, self.columns[k], state.outer), known)
         return ()
 
     def beside_calls(self, k: int, group: Group, state: State, sure: bool) -> tuple[Ast, ...]:

@@ -1421,6 +1421,22 @@ TREES = {
              schedule: "[{ T[i] -> [(3*i - 4*floor((3*i + 3)/4) + 3)] }, { T[i] -> [(floor(i/3))] }]" } } }""",
         {4: 1, 5: 1, 6: 19, 20: 39},
     ),
+    "remainders of a loop outside that statements in turn need, each in lines of its own": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i, j < N and i mod 8 = 4 and j mod 8 = 0;
+             T[i, j] : 0 <= i, j < N and i mod 8 = 2 and j mod 8 = 2;
+             U[i, j] : 0 <= i, j < N and i mod 2 = 0 and j mod 8 = 6 }", child: { schedule:
+             "[{ S[i, j] -> [i]; T[i, j] -> [i]; U[i, j] -> [i] }, { S[i, j] -> [j]; T[i, j] -> [j]; U[i, j] -> [j] }]"
+             } }""",
+        {2: 1, 5: 3, 10: 31, 17: 67, 40: 228, 100: 1141},
+    ),
+    "details of a plane by both of its parities, of which every second line has its own two": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i, j < N and (i + j) mod 2 = 1;
+             T[i, j] : 0 <= i, j < N and (i + j) mod 2 = 0 and i mod 2 = 1;
+             U[i, j] : 0 <= i, j < N and i mod 2 = 0 and j mod 2 = 0 }", child: { schedule:
+             "[{ S[i, j] -> [i]; T[i, j] -> [i]; U[i, j] -> [i] }, { S[i, j] -> [j]; T[i, j] -> [j]; U[i, j] -> [j] }]"
+             } }""",
+        {1: 8, 2: 17, 5: 60, 10: 181, 40: 2221},
+    ),
 }
 
 
