@@ -250,6 +250,39 @@ def test_a_floor_has_one_value_by_what_is_promised_of_sizes():
     assert "%" not in to_c(found, macros=False).split("\n")[-2]
 
 
+def of_owner(block, owners, band, domain="0 <= i < N", names="i", whose="i"):
+    """Loops of what one of some owners of blocks in turn has, the owner being a parameter."""
+    own = f"floor({whose}/{block}) mod {owners} = p"
+    members = ", ".join(f"{{ S[{names}] -> [({e})] }}" for e in band)
+    return assert_scans(
+        Schedule.parse(f"""{{ domain: "[N, p] -> {{ S[{names}] : {domain} and {own} }}", child: {{
+            context: "[N, p] -> {{ [] : 0 <= p < {owners} }}", child: {{ schedule: "[{members}]" }} }} }}"""),
+        [{"N": n, "p": p} for n in (0, 7, 23) for p in (0, 1, owners - 1)],
+    )
+
+
+def test_tiles_with_blocks_of_one_owner_are_as_far_apart_as_these():
+    """Of c0 = floor(i/4) where floor(i/2) mod 32 is p it is c0 = floor(p/2) mod 16, known once i is away."""
+    found = of_owner(2, 32, ["floor(i/4)", "i"])
+    (loop,) = [node for node in found.body if isinstance(node, For)] or found.body[0].body
+    assert loop.step == 16 and counted(found.body, {"N": 1000, "p": 5}) <= 120
+
+
+def test_a_tile_has_the_points_of_one_block_of_an_owner_at_most():
+    """None of those between are tested whose they are: 5 points of a tile where blocks of 4 are 32 apart."""
+    band = ["floor(i/5)", "floor(j/5)", "i", "j"]
+    found = of_owner(4, 8, band, "0 <= j <= i < N", "i, j", "j")
+    assert "%" not in to_c(found, macros=False)
+    assert counted(found.body, {"N": 100, "p": 2}) <= 3011
+
+
+@pytest.mark.parametrize("n", [1, 7, 8])
+def test_sizes_at_which_an_owner_has_nothing_are_asked_for_before_tiles(n):
+    band = [f"floor({e}/12)" for e in ("i", "j", "k")] + ["i", "j", "k"]
+    found = of_owner(8, 3, band, "0 <= i, j, k < N", "i, j, k", "k")
+    assert counted(found.body, {"N": n, "p": 1}) == 1
+
+
 HOLES = (  # statements with holes between them and floors in all bounds
     "[N, M] -> { S[i] : 0 <= i <= N and i mod 2 = 0; T[i] : 4 <= i <= M and i mod 3 = 1; U[]; V[i] : N <= i <= 2N }",
     "[N, M] -> [{ S[i] -> [(8i)]; T[i] -> [(floor(i/2) + 20)]; U[] -> [(floor((N + M)/3))]; V[i] -> [(floor(i/3))] }]",

@@ -14,7 +14,7 @@ from math import gcd
 from polyvolta.sched.loops.rows.columns import Columns, Row, outside
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, plus
-from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sched.loops.rows.pieces import NEAR, Piece
 from polyvolta.sched.loops.rows.steps import beyond_quotients, beyond_remainders, of_multiples, one_multiple, whole
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
@@ -147,7 +147,8 @@ class Lane:
     def resolved(self, inner: Sequence[int], depth: int, known: Known) -> System | None:
         """The system without the inner loops, the values that two inequalities leave put in; None if they leave none.
 
-        Projecting e away from 0 <= N - 4*(c + 3*e) <= 3 loses that c is floor(N/4) modulo 3.
+        Projecting e away from 0 <= N - 4*(c + 3*e) <= 3 loses that c is floor(N/4) modulo 3. Where none does, those are
+        looked for that are left once what has no divisor is away: i of 0 <= i - 4*c <= 3, 0 <= i - 64*q - 2*p <= 1.
         """
         found: list[Row] = []
         gone = {c for c in self.piece.system.columns() if c >= LOCAL}.union(filter(None, inner))
@@ -159,7 +160,12 @@ class Lane:
             found.extend(rows)
             return bool(rows)
 
-        rest = self.piece.system.without(gone, known.low, known.high, resolve)
+        system = self.piece.system
+        rest = system.without(gone, known.low, known.high, resolve)
+        rows = [key for key, _ in (*system.every_ge(), *[row[:2] for row in system.mods])] if not found else ()
+        plain = gone.difference([c for key in rows for c, v in key if abs(v) > 1])
+        if rows and plain and plain != gone:
+            rest = system.without(plain, known.low, known.high).without(gone, known.low, known.high, resolve)
         return rest if found else None
 
     def resolves(self, k: int, columns: Sequence[int]) -> bool:
@@ -216,6 +222,23 @@ class Lane:
             return out
         out.project(columns, known, k)
         return out if out.loose(k, columns) < self.loose(k, columns) else self
+
+    def close(self, k: int, columns: Sequence[int], outer: Callable[[Key], bool], known: Known) -> None:
+        """Put in the values that all other columns leave floors inside loop k, if loops inside are exact then.
+
+        Of 0 <= i - 32*q - 4*p <= 3 and 0 <= i - 5*c1 <= 4 it is q = floor((5*c1 - 4*p + 4)/32) once c1 has its value: a
+        tile has one of the blocks at most, and no loop runs through the others to test whose they are. Instances are
+        the same. Loops of a few iterations stay as they are. Cost: projections of a piece that is not exact.
+        """
+        inner = [(s, col) for s, col in zip(self.shadows[k + 1 :], columns[k + 1 :], strict=True) if col]
+        if not all(s.exact or _brief(s, col) for s, col in inner):
+            new = self.copy()
+            if new.piece.pin(outer, True, [col for col in columns[k + 2 :] if col]):
+                new.piece.promote(outer)
+                if not new.piece.system.empty:
+                    new.project(columns, known, k + 1)
+                    if all(s.exact for s in new.shadows[k + 1 :]):
+                        self.piece, self.shadows, self.asked = new.piece, new.shadows, False
 
     def at_multiples(self, k: int, columns: Sequence[int], known: Known) -> Lane:
         """The lane with equalities for congruences that numbers leave one multiple, for its loops from number k on.
@@ -361,6 +384,12 @@ def one_by_one(
             return None
         out += some
     return out if 0 < len(out) <= most else None
+
+
+def _brief(s: System, col: int) -> bool:
+    """Whether two opposite inequalities leave a loop a few iterations."""
+    both = [const + s.ineqs.get(negated(key), NEAR - const) for key, const in s.ineqs.items() if coefficient(key, col)]
+    return min(both, default=NEAR) < NEAR
 
 
 def tight(columns: Columns, system: System, depth: int, gone: set[int]) -> Iterator[Row]:
