@@ -268,12 +268,13 @@ def test_tiles_with_blocks_of_one_owner_are_as_far_apart_as_these():
     assert loop.step == 16 and counted(found.body, {"N": 1000, "p": 5}) <= 120
 
 
-def test_a_tile_has_the_points_of_one_block_of_an_owner_at_most():
+@pytest.mark.parametrize(("block", "owners", "tile", "most"), [(4, 8, 5, 3011), (5, 3, 4, 4304)])
+def test_a_tile_has_the_points_of_one_block_of_an_owner_at_most(block, owners, tile, most):
     """None of those between are tested whose they are: 5 points of a tile where blocks of 4 are 32 apart."""
-    band = ["floor(i/5)", "floor(j/5)", "i", "j"]
-    found = of_owner(4, 8, band, "0 <= j <= i < N", "i, j", "j")
+    band = [f"floor(i/{tile})", f"floor(j/{tile})", "i", "j"]
+    found = of_owner(block, owners, band, "0 <= j <= i < N", "i, j", "j")
     assert "%" not in to_c(found, macros=False)
-    assert counted(found.body, {"N": 100, "p": 2}) <= 3011
+    assert counted(found.body, {"N": 100, "p": 2}) <= most
 
 
 @pytest.mark.parametrize("n", [1, 7, 8])

@@ -49,7 +49,7 @@ TREES = {
     "a remainder that one of two pieces has, which the other one is not tested for": (
         """{ domain: "[N] -> { S[i] : 0 <= 2i <= N + 1; S[i] : N <= 2i <= N + 6 and (i - floor(i/4)) mod 3 = 0 }",
              child: { schedule: "[{ S[i] -> [(floor((1 - i)/3))] }, { S[i] -> [((1 - i) mod 3)] }]" } }""",
-        {0: 14, 3: 18, 9: 23, 40: 52, 100: 102},
+        {0: 11, 3: 16, 9: 20, 40: 47, 100: 98},
     ),
     "the same of one loop": (
         """{ domain: "[N] -> { S[i] : (i + 1) mod 3 >= 1 and 0 <= i <= N; S[i] : i >= 1 and N <= 2i <= N + 5 }",

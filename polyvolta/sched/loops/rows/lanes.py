@@ -14,7 +14,7 @@ from math import gcd
 from polyvolta.sched.loops.rows.columns import Columns, Row, outside
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, plus
-from polyvolta.sched.loops.rows.pieces import NEAR, Piece
+from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.rows.steps import beyond_quotients, beyond_remainders, of_multiples, one_multiple, whole
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
@@ -22,6 +22,7 @@ from polyvolta.sets.budgets import bounded
 MISSED = 8  # values beyond its integers that a bound is looked at for
 WORTH = 2000  # steps that one of these may take
 FEW = 8  # parts of a piece at single values of iterators
+BRIEF = 2  # steps of loops that are not brief
 
 
 class Lane:
@@ -228,7 +229,7 @@ class Lane:
 
         Of 0 <= i - 32*q - 4*p <= 3 and 0 <= i - 5*c1 <= 4 it is q = floor((5*c1 - 4*p + 4)/32) once c1 has its value: a
         tile has one of the blocks at most, and no loop runs through the others to test whose they are. Instances are
-        the same. Loops of a few iterations stay as they are. Cost: projections of a piece that is not exact.
+        the same. Loops of two iterations stay as they are. Cost: projections of a piece that is not exact.
         """
         inner = [(s, col) for s, col in zip(self.shadows[k + 1 :], columns[k + 1 :], strict=True) if col]
         if not all(s.exact or _brief(s, col) for s, col in inner):
@@ -387,9 +388,9 @@ def one_by_one(
 
 
 def _brief(s: System, col: int) -> bool:
-    """Whether two opposite inequalities leave a loop a few iterations."""
-    both = [const + s.ineqs.get(negated(key), NEAR - const) for key, const in s.ineqs.items() if coefficient(key, col)]
-    return min(both, default=NEAR) < NEAR
+    """Whether two opposite inequalities leave a loop one iteration or two."""
+    both = [const + s.ineqs.get(negated(key), BRIEF - const) for key, const in s.ineqs.items() if coefficient(key, col)]
+    return min(both, default=BRIEF) < BRIEF
 
 
 def tight(columns: Columns, system: System, depth: int, gone: set[int]) -> Iterator[Row]:
