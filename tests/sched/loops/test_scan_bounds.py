@@ -277,11 +277,13 @@ def test_a_tile_has_the_points_of_one_block_of_an_owner_at_most(block, owners, t
     assert counted(found.body, {"N": 100, "p": 2}) <= most
 
 
-@pytest.mark.parametrize("n", [1, 7, 8])
-def test_sizes_at_which_an_owner_has_nothing_are_asked_for_before_tiles(n):
-    band = [f"floor({e}/12)" for e in ("i", "j", "k")] + ["i", "j", "k"]
-    found = of_owner(8, 3, band, "0 <= i, j, k < N", "i, j, k", "k")
-    assert counted(found.body, {"N": n, "p": 1}) == 1
+@pytest.mark.parametrize(
+    ("block", "owners", "tile", "n", "p"), [(8, 3, 12, 1, 1), (8, 3, 12, 7, 1), (8, 3, 12, 8, 1), (1, 8, 3, 5, 5)]
+)
+def test_sizes_at_which_an_owner_has_nothing_are_asked_for_before_tiles(block, owners, tile, n, p):
+    band = [f"floor({e}/{tile})" for e in ("i", "j", "k")] + ["i", "j", "k"]
+    found = of_owner(block, owners, band, "0 <= i, j, k < N", "i, j, k", "k")
+    assert counted(found.body, {"N": n, "p": p}) == 1
 
 
 HOLES = (  # statements with holes between them and floors in all bounds

@@ -30,7 +30,7 @@ from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 NEAR = 0, 1, 2, 4  # how far sizes with nothing at which code is run are from those with something
-ALIKE = 1, 3  # what others are of which that is asked
+ALIKE = 1, 3, 10  # what others are of which that is asked
 
 
 def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
