@@ -374,7 +374,7 @@ class Scanner(Writer):
         piece.pin(state.outer)
         piece.promote(state.outer)
         if self.parted:
-            piece.tie([col for col in columns if col])
+            piece.tie([col for col in columns if col], state.known.ineqs)
             piece.land([col for col in loops if col][1:], state.outer)
             if piece.locals():
                 piece.flatten(strides, state.known.ineqs)
