@@ -20,6 +20,7 @@ shares a loop between statements whose values interleave and tests inside, unles
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -206,11 +207,15 @@ def _scanned(
         scanners.append(one)
         return one
 
+    collecting = gc.isenabled()
     try:
+        gc.disable()  # nothing but what is known has cycles, and that ends here: a collection would find none
         return _walked(scanner, schedule.root, context, branches)
     finally:
         for one in scanners:
             one.columns.given.clear()
+        if collecting:
+            gc.enable()
 
 
 def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None, branches: bool) -> Scan:
