@@ -210,6 +210,17 @@ class Known(Glance):
         plain = self.plainly(rows, negated(key))
         return plain < const + 1 if plain is not None else self._beside(rows).always(key, const)
 
+    def ensures_all(self, rows: Sequence[tuple[Key, int]], asked: Iterable[tuple[Key, int]]) -> bool:
+        """`ensures` of each of some rows, which share a tableau."""
+        tab = None
+        for key, const in asked:
+            plain = self.plainly(rows, negated(key))
+            if plain is None:
+                tab = tab or self._beside(rows)
+            if not (tab.always(key, const) if plain is None and tab is not None else plain < const + 1):
+                return False
+        return True
+
     def range(self, col: int) -> tuple[int | None, int | None]:
         """The least and the greatest value of a column, None where there is no bound or nothing holds anywhere."""
         if all(coefficient(key, col) == 0 or len(key) == 1 for key in self.ineqs):
