@@ -121,6 +121,7 @@ def scan(
     differ in numbers alone, at most 64 with what the others have besides. Where that is more, too, or beyond 16
     different ranges that do not all lie between numbers, what all have is separate if that leaves but four loops, the
     statements share the others as by default, and the notes say so.
+    While it runs Python collects no cycles of objects, of which it leaves none: that is a tenth of its time.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> from polyvolta.sets import Set, var

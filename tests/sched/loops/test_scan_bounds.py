@@ -8,6 +8,7 @@ from polyvolta.sched.loops import writer
 from polyvolta.sched.loops.ast import For, If
 from polyvolta.sched.loops.rows import order
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, budget
 from tests.sched.loops.counting import counted
@@ -284,6 +285,16 @@ def test_sizes_at_which_an_owner_has_nothing_are_asked_for_before_tiles(block, o
     band = [f"floor({e}/{tile})" for e in ("i", "j", "k")] + ["i", "j", "k"]
     found = of_owner(block, owners, band, "0 <= i, j, k < N", "i, j, k", "k")
     assert counted(found.body, {"N": n, "p": p}) == 1
+
+
+def test_a_lane_is_made_once_for_each_piece(monkeypatch):
+    """Whether others are one, and what is of all, is asked of the same lanes."""
+    made = []
+    lane = Scanner.lane
+    monkeypatch.setattr(Scanner, "lane", lambda self, piece, *given: made.append(piece) or lane(self, piece, *given))
+    domain = "[N] -> { S[i] : 0 <= i < N or N + 2 <= i < 2N or 3N <= i <= 4N; T[i] : 1 <= i <= N }"
+    lines(domain, "[N] -> [{ S[i] -> [(i)]; T[i] -> [(i)] }]", sizes=[{"N": 3}])
+    assert made and len({id(piece) for piece in made}) == len(made)
 
 
 HOLES = (  # statements with holes between them and floors in all bounds

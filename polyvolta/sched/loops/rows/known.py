@@ -207,17 +207,19 @@ class Known(Glance):
 
     def ensures(self, rows: Sequence[tuple[Key, int]], key: Key, const: int) -> bool:
         """Whether `key . x + const >= 0` always where some rows hold besides."""
-        plain = self.plainly(rows, negated(key))
-        return plain < const + 1 if plain is not None else self._beside(rows).always(key, const)
+        return self.ensures_all(rows, ((key, const),))
 
     def ensures_all(self, rows: Sequence[tuple[Key, int]], asked: Iterable[tuple[Key, int]]) -> bool:
-        """`ensures` of each of some rows, which share a tableau."""
-        tab = None
+        """`ensures` of each of some rows; those that take linear programs are asked of one tableau."""
+        tab: Sparse | None = None
         for key, const in asked:
             plain = self.plainly(rows, negated(key))
-            if plain is None:
+            if plain is not None:
+                holds = plain < const + 1
+            else:
                 tab = tab or self._beside(rows)
-            if not (tab.always(key, const) if plain is None and tab is not None else plain < const + 1):
+                holds = tab.always(key, const)
+            if not holds:
                 return False
         return True
 
