@@ -252,10 +252,10 @@ HALF = "{ [i] -> [i/2] }"
     *(lambda m, kind=kind, n=n: getattr(m, kind)("{ S[i, j] -> S[j, i] }").scale_val(m.Val(n))
       for kind in ("MultiAff", "PwMultiAff", "MultiPwAff") for n in ("7/2", "-2")),
     lambda m: m.PwMultiAff("{ S[i, j] -> S[] : i > 0 }").scale_val(m.Val("7/2")),
-    *(lambda m, n=n, text=text, f=f: m.PwMultiAff(text).set_pw_aff(n, m.PwAff(f"{{ [j] -> [{f}] }}"))
+    *(lambda m, n=n, text=text, f=f: m.PwMultiAff(text).set_pw_aff(n, m.PwAff(f"{{ [j] -> {f} }}"))
       for text, n, f in (
-          ("{ [i] -> [2i] : 0 <= i <= 5 }", 0, "(3)"), ("{ [i] -> [2i] : 0 <= i <= 5 }", 0, "(j/2) : j > 3"),
-          ("{ [i] -> [2i, i] : 0 <= i <= 5 }", 1, "(3)"), ("{ [i] -> [i/2] : 0 <= i <= 5 }", 0, "(j)"))),
+          ("{ [i] -> [2i] : 0 <= i <= 5 }", 0, "[3]"), ("{ [i] -> [2i] : 0 <= i <= 5 }", 0, "[j/2] : j > 3"),
+          ("{ [i] -> [2i, i] : 0 <= i <= 5 }", 1, "[3]"), ("{ [i] -> [i/2] : 0 <= i <= 5 }", 0, "[j]"))),
 ])  # fmt: skip
 def test_functions_made_of_fractions_or_with_a_member_of_another_domain(call):
     mine, theirs = call(ours), call(isl)
