@@ -101,7 +101,7 @@ class UnionAccessInfo(Plain):
     def compute_flow(self) -> UnionFlow:
         """The last sources of each sink; raises and costs what `polyvolta.sched.dataflow` does.
 
-        Without an order nothing runs before anything else.
+        Without an order nothing runs, as in isl, whose tree has no instances then: there is no access, and no dependence.
         """
         return UnionFlow(self, self.found(self.sink))
 
@@ -109,10 +109,7 @@ class UnionAccessInfo(Plain):
         """What `dataflow` finds of some sinks."""
         order = self.order
         if order is None:
-            order = NOTHING  # every instance at one time
-            for accesses in (sink, self.must_source, self.may_source, self.kill):
-                for space, _ in accesses.domain().parts:
-                    order = order | Map.from_affs(space.out, ())
+            return Flow(NOTHING, NOTHING, NOTHING, NOTHING)
         if isinstance(order, Schedule):
             order = replace(order, root=expanded(order.root))
         return dataflow(sink, self.must_source, self.may_source, self.kill, order=order)
