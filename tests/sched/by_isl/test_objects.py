@@ -165,6 +165,31 @@ def test_what_is_none_is_refused(call):
         call()
 
 
+TREE = (
+    isl.Schedule("""{ domain: "{ S[i] : 0 <= i < 9; T[] }", child: { sequence: [ { filter: "{ S[i] }" },
+    { filter: "{ T[] }" } ] } }""")
+    .get_root()
+    .child(0)
+)
+BUILD, TEXT = isl.AstBuild.from_context(isl.Set("{ : }")), "{ S[i] }"
+
+
+@pytest.mark.parametrize("call", [
+    *(lambda name=name: getattr(TREE.child(0).child(0), name)(TEXT) for name in (
+        "insert_filter", "order_before", "order_after", "insert_sequence", "insert_partial_schedule", "graft_before",
+        "every_descendant", "foreach_ancestor_top_down", "map_descendant_bottom_up")),
+    lambda: TREE.sequence_splice_child(TEXT), lambda: TREE.insert_set(3), lambda: isl.ScheduleNode.from_extension(TEXT),
+    *(lambda name=name: getattr(BUILD, name)(TEXT) for name in (
+        "expr_from_pw_aff", "expr_from_set", "access_from_pw_multi_aff", "call_from_pw_multi_aff", "restrict",
+        "from_context", "node_from_schedule")),
+    lambda: BUILD.set_iterators(3), lambda: isl.UnionAccessInfo(3), lambda: ACCESSES.set_schedule(3),
+    lambda: isl.AstExpr.from_id(isl.Id("a")).call(3), lambda: isl.AstExpr.from_id(isl.Id("a")).substitute_ids(TEXT),
+])  # fmt: skip
+def test_an_argument_of_another_kind_is_named(call):
+    with pytest.raises(PolyvoltaError, match=r"not (a str|an int|a Set and a str)|no member 0"):
+        call()
+
+
 def test_the_module_has_the_names_of_the_sets():
     assert isl.Set("{ [i] }").is_universe() and issubclass(isl.BasicSet, isl.Set) and "ScheduleNode" in dir(isl)
     with pytest.raises(AttributeError, match="box_hull"):
