@@ -217,8 +217,8 @@ def test_what_is_isolated_is_of_the_members_above_and_the_own():
 def test_what_is_isolated_is_in_the_tuple_of_the_band(name):
     """Of one of another name isl isolates nothing."""
     text = f"""{{ domain: "{{ S[i, j] : 0 <= i, j < 9 }}", child: {{ schedule: "L_0[{{ S[i, j] -> [(i)] }}]", child: {{
-        schedule: "{name}[{{ S[i, j] -> [(j)] }}]", options: "{{ isolate[[a] -> {name}[b]] : a > 3;
-            unroll[0] }}" }} }} }}"""
+        schedule: "{name}[{{ S[i, j] -> [(j)] }}]", options:
+            "{{ isolate[[a] -> {name}[b]] : a > 3; unroll[0] }}" }} }} }}"""
     islpy = pytest.importorskip("islpy")
     assert f"isolate[[a] -> {name}[b]]" in str(isl.Schedule(text))
 

@@ -180,13 +180,16 @@ class AstBuild(Plain):
     def access_from_pw_multi_aff(self, element: MultiPwAff) -> AstExpr:
         """The element of an array that a function of the loop variables gives; see `expr_from_pw_aff`.
 
-        Of an array of structures it is `A[c0].x[c1]` for `[A[i] -> x[j]]`.
+        Of an array of structures it is `A[c0].x[c1]` for `[A[i] -> x[j]]`. A function of parameters alone has no pairs
+        in isl: one whose tuple has a name, `R[A[n] -> x[n]]`, gives an element of that, `R[n][n]`.
 
         Raises
         ------
         BadArgument : a field has no name; see `expr_from_pw_aff`.
         """
         values = Rewriting(self.place, self.context).values(element)
+        if element.space.source.of_params and element.space.out.name is not None:
+            return AstExpr(element.space.out.name).access(values)
         return _element(element.space.out, iter(values))
 
     def call_from_pw_multi_aff(self, instance: MultiPwAff) -> AstExpr:
