@@ -262,7 +262,7 @@ def _polynomial(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
     from ..functions.piecewise import check_function
     from ..functions.rational import RationalPwAff
 
-    num, den = (f.num, f.den) if isinstance(f, RationalPwAff) and not f.involves_nan() else (f, 1)
+    num, den = (f.num, f.den) if isinstance(f, RationalPwAff) and f.nan.is_empty() else (f, 1)
     check_function(num, called)
     return cls(num.param_names, [(s, QPolynomial.of(e) * Fraction(1, den)) for s, e in num.pieces if QPolynomial.of(e)])
 

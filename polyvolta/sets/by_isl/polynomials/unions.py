@@ -56,9 +56,11 @@ class UnionPwQPolynomial(PwQPolynomial, metaclass=Unions):
 
     def __init__(self, param_names: Any, pieces: Any = None, home: Space | None = None) -> None:
         """From parameters and pieces, from a text in isl's notation, or from a `PwQPolynomial`, alone."""
-        if isinstance(param_names, PwQPolynomial) and pieces is None:
-            param_names, pieces, home = param_names.param_names, param_names.pieces, param_names.home
-        super().__init__(param_names, pieces, home)
+        given: Any = param_names
+        if isinstance(given, PwQPolynomial) and pieces is None:
+            super().__init__(given.param_names, given.pieces, given.home)
+        else:
+            super().__init__(param_names, pieces, home)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.param_names, self.pieces, self.home)
