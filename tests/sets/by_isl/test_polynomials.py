@@ -360,8 +360,18 @@ def test_a_union_of_one_tuple_is_one():
     for module in (own, isl):
         u, f, D = module.UnionPwQPolynomial(text), module.PwQPolynomial(text), module.dim_type
         context = module.UnionSet("{ A[i] : i > 2 }")
-        for found in (u, u.add(u), u.sub(u), u.neg(), u.mul(u), u.scale_val(module.Val(2)), f.to_union_pw_qpolynomial(),
-                      u.intersect_domain(context), u.gist(context), module.UnionPwQPolynomial.from_pw_qpolynomial(f)):
+        for found in (
+            u,
+            u.add(u),
+            u.sub(u),
+            u.neg(),
+            u.mul(u),
+            u.scale_val(module.Val(2)),
+            f.to_union_pw_qpolynomial(),
+            u.intersect_domain(context),
+            u.gist(context),
+            module.UnionPwQPolynomial.from_pw_qpolynomial(f),
+        ):
             assert isinstance(found, module.UnionPwQPolynomial) and found.get_space().is_params()
             assert found.get_space().dim(D.out) == 0 and found.get_space().dim(D.param) == 1
         one = u.get_pw_qpolynomial_list().get_at(0)
