@@ -38,7 +38,7 @@ class PolyvoltaError(Shown, Exception):
     def __str__(self) -> str:
         lines = [f"[{self.id}] {self.message}"]
         if self.where:
-            lines += ["  " + line for line in self.where.splitlines()]
+            lines += ["  " + _shortened(line) for line in self.where.splitlines()]
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return for_terminal("\n".join(lines))
@@ -49,6 +49,19 @@ class PolyvoltaError(Shown, Exception):
         head = f"<p>{words(type(self).__name__, 'bad')} {code(self.id)} {words(self.message, '')}</p>"
         hint = f"hint: {self.hint}" if self.hint else ""
         return head + (block(self.where, boxed=True) if self.where else "") + said(hint)
+
+
+LONGEST = 1000
+"""Characters of a line of what an error is about, a set of hundreds of pieces, say; `where` has all of it."""
+
+
+def _shortened(line: str) -> str:
+    """The line, of a longer one its beginning, and how much follows.
+
+    >>> _shortened("ab" * 600)[-40:]
+    'babababababababab ... 200 characters more'
+    """
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} ... {len(line) - LONGEST} characters more"
 
 
 def _restored(kind: type[PolyvoltaError], args: tuple[str, ...]) -> PolyvoltaError:

@@ -17,6 +17,13 @@ def test_str_has_id_message_place_and_hint():
     assert str(PolyvoltaError("bad")) == "[PV000] bad"
 
 
+def test_a_long_line_of_a_place_is_shortened():
+    many = Set(f"{{ A[i] : {' or '.join(f'{5 * k} <= i <= {5 * k + 2}' for k in range(300))} }}")
+    with pytest.raises(SpaceMismatch) as caught:
+        bool(many)
+    assert len(str(caught.value)) < 1200 and "characters more" in str(caught.value) and caught.value.where == str(many)
+
+
 @pytest.mark.parametrize("way", [lambda e: pickle.loads(pickle.dumps(e)), copy.copy, copy.deepcopy])
 @pytest.mark.parametrize(
     "error",

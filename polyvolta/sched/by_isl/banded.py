@@ -128,10 +128,11 @@ class Banded(Standing):
         return self._put(with_options(self._is(Band), str(options), self.get_schedule_depth()))
 
     def band_get_ast_isolate_option(self) -> Set:
-        """What a band isolates, `{ isolate[[i0] -> [i1]] : i1 < 8 }` of the members above and its own."""
+        """What a band isolates, `{ isolate[[i0] -> L[i1]] }` of the members above and its own, in its tuple."""
         isolate, above = self._is(Band).isolate, self.get_schedule_depth()
         names = [f"i{k}" for k in range(above + self.band_n_member())]
-        pair = f"isolate[[{', '.join(names[:above])}] -> [{', '.join(names[above:])}]]"
+        own = f"{self._is(Band).name or ''}[{', '.join(names[above:])}]"
+        pair = f"isolate[[{', '.join(names[:above])}] -> {own}]"
         if isolate is None:
             return Set(f"{{ {pair} : false }}")
         return isolate.apply(Map(f"{{ [{', '.join(names)}] -> {pair} }}"))

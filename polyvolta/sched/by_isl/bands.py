@@ -19,6 +19,8 @@ from polyvolta.sets.text.tokens import is_spelt
 def band_of(schedule: Map, instances: Set) -> Band:
     """The band whose members are the outputs of a relation, which shorter ones have as zeros.
 
+    Statements without instances ask for no members, but where all are such.
+
     Parameters
     ----------
     schedule : instances -> values; of `MultiUnionPwAff`, which is a `Map` here, or a function.
@@ -34,16 +36,18 @@ def band_of(schedule: Map, instances: Set) -> Band:
     """
     schedule = labelled(relation_of(schedule))
     rows: dict[str, list[list[tuple[Set, Aff]]]] = {}
+    widths = [0]
     for space, _ in instances.parts:
         own = space.out
         here = instances.only(own.name)
         part = _of_tuple(schedule, own)
         if not here.is_subset(part.domain()):
             raise BadSchedule(f"some instances of {own.name} have no time", where=str(here - part.domain()))
-        rows[str(own.name)] = _columns(part, own, here) if not here.is_empty() else []
-    width = max((len(row) for row in rows.values()), default=0)
-    for row in rows.values():
-        row += [[] for _ in range(width - len(row))]
+        rows[str(own.name)] = _columns(part, own, here) if part.parts else []
+        if not here.is_empty():
+            widths.append(len(rows[str(own.name)]))
+    width = max(widths) if len(widths) > 1 else max([0, *(space.n_out for space, _ in schedule.parts)])
+    rows = {name: [*row[:width], *([] for _ in range(width - len(row)))] for name, row in rows.items()}
     members = tuple(Member(tuple((n, _joined(row[k])) for n, row in rows.items())) for k in range(width))
     return Band(members, name=_name_of(schedule))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from polyvolta.sched.by_isl.plain import Plain
+from polyvolta.sched.by_isl.plain import Plain, checks_arguments
 from polyvolta.sched.by_isl.schedule import Schedule
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sched.scheduler.fusion import Fuse
@@ -28,6 +28,7 @@ NOTHING = Map("{ }")
 
 
 @take_keywords
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class ScheduleConstraints(Plain):
     """What a schedule of some instances has to respect and should bring together; immutable.

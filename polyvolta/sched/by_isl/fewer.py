@@ -21,6 +21,7 @@ from polyvolta.sched.structure.reach import added_by, names_of, of_groups, only,
 from polyvolta.sched.tree import Band, Domain, Expansion, Extension, Filter, Leaf, Node, Schedule, Sequence, SetNode
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set, Tuple
+from polyvolta.sets.values.shape import need_set
 
 
 def intersect_domain(tree: Schedule, instances: Set) -> Schedule:
@@ -96,9 +97,7 @@ def known_at(tree: Schedule, at: Path, instances: Set) -> Set:
                 declared |= {str(s.out.name): s.out for s, _ in some.parts}
             case Expansion(_, some):
                 declared = {str(s.out.name): s.out for s, _ in some.parts}
-    some = labelled(instances)
-    if not isinstance(some, Set):
-        return some
+    some = labelled(need_set(instances, "a choice of instances"))
     keys = {t.key for t in declared.values()}
     return Set._of(some.param_names, [p for p in some.parts if p[0].out.key in keys])
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polyvolta.sched.by_isl.plain import Plain
+from polyvolta.sched.by_isl.plain import Plain, checks_arguments
 from polyvolta.sched.by_isl.pulled import pullback
 from polyvolta.sched.dependence.model import Flow
 from polyvolta.sched.dependence.sources import dataflow
@@ -32,6 +32,7 @@ _NOWHERE = '{ domain: "{ }" }'
 
 
 @take_keywords
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class UnionAccessInfo(Plain):
     """Accesses whose sources are to be found, and the order of the instances; immutable.
@@ -49,6 +50,15 @@ class UnionAccessInfo(Plain):
     kill: Map = NOTHING
     order: Map | Schedule | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("sink", "must_source", "may_source", "kill"):
+            if not isinstance(m := getattr(self, name), Map):
+                raise BadProgram(f"accesses ({name}) are a Map from instances to elements, not {kind_of(m)}",
+                                 where=str(m))  # fmt: skip
+        if not (self.order is None or isinstance(self.order, (Map, Schedule))):
+            raise BadProgram(f"an order is a Schedule or a Map to times, not {kind_of(self.order)}",
+                             where=str(self.order))  # fmt: skip
+
     @staticmethod
     def from_sink(sink: Map) -> UnionAccessInfo:
         """The accesses whose sources are to be found, without any source.
@@ -57,26 +67,19 @@ class UnionAccessInfo(Plain):
         ------
         BadProgram : they are no Map.
         """
-        return UnionAccessInfo(NOTHING)._having(sink=sink)
-
-    def _having(self, **relations: Map) -> UnionAccessInfo:
-        for name, m in relations.items():
-            if not isinstance(m, Map):
-                raise BadProgram(f"accesses ({name}) are a Map from instances to elements, not {kind_of(m)}",
-                                 where=str(m))  # fmt: skip
-        return replace(self, **relations)
+        return UnionAccessInfo(sink)
 
     def set_must_source(self, must_source: Map) -> UnionAccessInfo:
         """The same, with what surely writes."""
-        return self._having(must_source=must_source)
+        return replace(self, must_source=must_source)
 
     def set_may_source(self, may_source: Map) -> UnionAccessInfo:
         """The same, with what may write."""
-        return self._having(may_source=may_source)
+        return replace(self, may_source=may_source)
 
     def set_kill(self, kill: Map) -> UnionAccessInfo:
         """The same, with what ends the life of elements."""
-        return self._having(kill=kill)
+        return replace(self, kill=kill)
 
     def set_schedule(self, schedule: Schedule) -> UnionAccessInfo:
         """The same, with a tree that says when instances run."""
@@ -84,7 +87,7 @@ class UnionAccessInfo(Plain):
 
     def set_schedule_map(self, times: Map) -> UnionAccessInfo:
         """The same, with a relation to times."""
-        return self._having(order=times)
+        return replace(self, order=times)
 
     def to_str(self) -> str:
         """isl's text of it: what there is, and the order."""
@@ -101,7 +104,7 @@ class UnionAccessInfo(Plain):
     def compute_flow(self) -> UnionFlow:
         """The last sources of each sink; raises and costs what `polyvolta.sched.dataflow` does.
 
-        Without an order nothing runs before anything else.
+        Without an order nothing runs, as in isl, whose tree has no instances then.
         """
         return UnionFlow(self, self.found(self.sink))
 
@@ -109,10 +112,7 @@ class UnionAccessInfo(Plain):
         """What `dataflow` finds of some sinks."""
         order = self.order
         if order is None:
-            order = NOTHING  # every instance at one time
-            for accesses in (sink, self.must_source, self.may_source, self.kill):
-                for space, _ in accesses.domain().parts:
-                    order = order | Map.from_affs(space.out, ())
+            return Flow(NOTHING, NOTHING, NOTHING, NOTHING)
         if isinstance(order, Schedule):
             order = replace(order, root=expanded(order.root))
         return dataflow(sink, self.must_source, self.may_source, self.kill, order=order)
@@ -151,6 +151,7 @@ def compute_flow(sink: Map, must_source: Map, may_source: Map, times: Map) -> tu
 
 
 @take_keywords
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class UnionFlow(Plain):
     """What was found of some accesses."""

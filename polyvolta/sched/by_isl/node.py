@@ -27,6 +27,7 @@ from polyvolta.sched.by_isl.banded import Banded
 from polyvolta.sched.by_isl.bands import band_of, unbounded, universe
 from polyvolta.sched.by_isl.fewer import below, branches, gate_of, gated, known_at, paired, within
 from polyvolta.sched.by_isl.grouping import grouped, subtree_contraction, subtree_expansion
+from polyvolta.sched.by_isl.plain import checks_arguments
 from polyvolta.sched.by_isl.standing import need_node
 from polyvolta.sched.errors import BadPath, BadSchedule
 from polyvolta.sched.passes.common.legal import settled
@@ -61,6 +62,7 @@ from polyvolta.sets.values.unions import gives_union
 
 
 @take_keywords
+@checks_arguments
 @dataclass(frozen=True, slots=True, repr=False)
 class ScheduleNode(Banded):
     """A node of a tree; see `Standing` for the ways to others, `Banded` for what bands have."""

@@ -1,11 +1,44 @@
-"""What all of isl's objects have: copies, a context and a text for the errors' output."""
+"""What all of isl's objects have: copies, a context, a text for the errors' output, errors about arguments."""
 
 from __future__ import annotations
 
-from typing import Self
+import inspect
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 from polyvolta.sets import DEFAULT_CONTEXT, Context
+from polyvolta.sets.by_isl.arguments import checked
 from polyvolta.sets.by_isl.objects.lists import dump
+
+C = TypeVar("C", bound=type)
+KINDS = frozenset("AstBuild AstExpr AstNode AstPrintOptions Map MultiPwAff PwAff Printer Schedule Set Space".split())
+"""What annotations may name, beside Python's own, for an argument of another kind to be named in an error."""
+_done: set[Callable[..., Any]] = set()
+
+
+def checks_arguments(cls: C) -> C:
+    """The class, whose public methods, and those of its bases here, say which argument is of another kind.
+
+    They say so where Python's own error would come from inside of them; see `polyvolta.sets.by_isl.arguments`.
+
+    >>> from polyvolta.isl import Schedule, UnionSet
+    >>> Schedule.from_domain(UnionSet("{ S[i] }")).get_root().every_descendant("S")
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.SpaceMismatch: [PV102] ScheduleNode.every_descendant needs a function for f, not a str
+    """
+    home = __name__.rpartition(".")[0]
+    for owner in cls.__mro__:
+        if not owner.__module__.startswith(home):
+            continue
+        for name, value in list(vars(owner).items()):
+            bound = isinstance(value, (classmethod, staticmethod))
+            f = value.__func__ if bound else value
+            if inspect.isfunction(f) and not name.startswith("_") and f not in _done:
+                made = checked(cls.__name__, name, f, KINDS)
+                _done.add(made)
+                setattr(owner, name, type(value)(made) if bound else made)
+    return cls
 
 
 class Plain:

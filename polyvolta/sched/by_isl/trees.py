@@ -14,7 +14,7 @@ from polyvolta.sched.by_isl.node import ScheduleNode
 from polyvolta.sched.by_isl.pulled import pullback
 from polyvolta.sched.by_isl.standing import with_params
 from polyvolta.sched.errors import BadSchedule
-from polyvolta.sched.tree import Domain, Filter, Node, Schedule, Sequence, SetNode
+from polyvolta.sched.tree import Band, Domain, Filter, Node, Schedule, Sequence, SetNode
 from polyvolta.sched.wrapped import plain
 from polyvolta.sets import DEFAULT_CONTEXT, Context, Map, Set
 from polyvolta.sets.by_isl.arguments import checked
@@ -49,8 +49,11 @@ def get_domain(tree: Schedule) -> Set:
 
 @gives_union
 def get_map(tree: Schedule) -> Map:
-    """Instances -> their times, whether the domain has them or not."""
-    root = Domain(universe(tree.domain), tree.root.children[0])
+    """Instances -> their times, whether the domain has them or not; of a statement without any where bands order it."""
+    ordered = {s for at in tree.find(Band) if isinstance(band := tree.node(at), Band) for s in band.statements}
+    each = [(space, Set._of(tree.domain.param_names, [(space, cs)])) for space, cs in tree.domain.parts]
+    there = [(space, own.parts[0][1]) for space, own in each if space.out.name in ordered or not own.is_empty()]
+    root = Domain(universe(Set._of(tree.domain.param_names, there)), tree.root.children[0])
     return plain(tree.replace((), root).to_map())
 
 

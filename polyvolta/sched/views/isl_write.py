@@ -274,7 +274,10 @@ def _quoted(r: Set | Map) -> str:
 
 
 def options_of(node: Band, depth: int) -> str:
-    """isl's AST options of a band below `depth` members; "" where it has none."""
+    """isl's AST options of a band below `depth` members; "" where it has none.
+
+    What is isolated is in the band's tuple, as isl asks: of one of another name it isolates nothing.
+    """
     found = [f"{m.loop_type}[{k}]" for k, m in enumerate(node.members) if m.loop_type != "default"]
     same = node.isolate is not None
     inside = [(k, m.isolated_type or (m.loop_type if same else "default")) for k, m in enumerate(node.members)]
@@ -284,7 +287,7 @@ def options_of(node: Band, depth: int) -> str:
     parts = []
     for space, pieces in node.isolate.parts:
         dims = space.out.dims
-        inner = Space(Tuple(None, dims[:depth]), Tuple(None, dims[depth:]))
+        inner = Space(Tuple(None, dims[:depth]), Tuple(node.name, dims[depth:]))
         parts.append((Space(None, Tuple("isolate", dims, inner)), pieces))
     text = show_relation(Set._of(tuple(map(_word, node.isolate.param_names)), parts), NAMED)
     return text[: text.rindex("}")].rstrip() + "".join(f"; {t}" for t in found) + " }"

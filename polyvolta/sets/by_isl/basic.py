@@ -73,7 +73,7 @@ KEPT = {
             " factor_range flat_range_product flatten_domain flatten_range from_aff_list get_aff get_at"
             " identity_multi_aff insert_domain mod_multi_val multi_val_on_domain_space multi_val_on_space product"
             " project_out_map range_factor_domain range_factor_range range_map range_product range_splice"
-            " reset_tuple_id scale_down_multi_val scale_multi_val set_aff set_at splice",
+            " reset_tuple_id scale_down_multi_val scale_multi_val scale_val set_aff set_at splice",
         ),
     }.items()
 }

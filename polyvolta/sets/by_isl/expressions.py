@@ -151,17 +151,19 @@ def param_on_domain(space: Any, name: str) -> Any:  # noqa: ANN401
 
 
 def of_domain(domain: Any, value: Any = None) -> Any:  # noqa: ANN401
-    """A function, restricted to a set; isl's `PwAff.alloc`.
+    """A function, which may have fractions, restricted to a set; isl's `PwAff.alloc`.
 
     Raises
     ------
     SpaceMismatch : no set and no function.
     """
     from ..functions.piecewise import check_function
+    from ..functions.rational import RationalPwAff
     from ..values.shape import need_set
 
     need_set(domain, "PwAff.alloc")
-    check_function(value, "PwAff.alloc")
+    if not isinstance(value, RationalPwAff):
+        check_function(value, "PwAff.alloc")
     return value.intersect_domain(domain)
 
 

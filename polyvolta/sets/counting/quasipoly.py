@@ -290,7 +290,7 @@ class PwQPolynomial(metaclass=Named):
         >>> print(Map("[N] -> { S[i] -> [j] : 0 <= j < i; T[i] -> [j] : 0 <= j < 2 }").cardinality().only("T"))
         [N] -> { T[i] -> 2 }
         """
-        return PwQPolynomial(self.param_names, [(s, q) for s, q in self.pieces if s.space.out.name == name])
+        return type(self)(self.param_names, [(s, q) for s, q in self.pieces if s.space.out.name == name])
 
     def __add__(self, other: PwQPolynomial | int) -> PwQPolynomial:
         """The sum of both functions; a number is added inside the pieces only, and where there are none everywhere.
@@ -303,7 +303,7 @@ class PwQPolynomial(metaclass=Named):
         if not isinstance(other, PwQPolynomial):
             return self._or_zero()._each(lambda q: q + other)
         params, (mine, theirs) = self._with(other)
-        return PwQPolynomial(params, merged(added([*mine, *theirs])), self.home or other.home)
+        return type(self)(params, merged(added([*mine, *theirs])), self.home or other.home)
 
     __radd__ = __add__
 
@@ -335,7 +335,7 @@ class PwQPolynomial(metaclass=Named):
                 both = a.intersect(b) if a.space.key == b.space.key else None
                 if both is not None and not both.is_empty() and p * q:
                     out.append((both, p * q))
-        return PwQPolynomial(params, merged(out), self.home or other.home)
+        return type(self)(params, merged(out), self.home or other.home)
 
     def _with(self, other: PwQPolynomial) -> tuple[tuple[str, ...], list[list[Piece]]]:
         return over_both((*self.param_names, *other.param_names), self.pieces, other.pieces)
@@ -356,7 +356,7 @@ class PwQPolynomial(metaclass=Named):
         number = whole(exponent)
         if number is None or number < 0:
             raise NotAffine(f"a power is of an integer from 0 on, not {exponent!r}", where=str(self))
-        found = PwQPolynomial(self.param_names, [(s, QPolynomial.of(1)) for s, _ in self.pieces], self.home)
+        found = type(self)(self.param_names, [(s, QPolynomial.of(1)) for s, _ in self.pieces], self.home)
         for _ in range(number):
             found = found * self
         return found

@@ -184,7 +184,12 @@ class MultiFunction(metaclass=Named):
         found[position(pos, self.space.out.dims, str(self.space), "output")] = f
         return self.of(self.space, found)
 
-    set_aff = set_pw_aff = set_at
+    set_aff = set_at
+
+    def set_pw_aff(self, pos: int, f: Any) -> Any:  # noqa: ANN401
+        """With another function in the place of one, on the domain of all where they have one; see `set_at`."""
+        found = self.set_at(pos, f)
+        return found.set_at(pos, f.intersect_domain(self.domain())) if self._one_domain() else found
 
     def size(self) -> int:
         """How many functions there are."""

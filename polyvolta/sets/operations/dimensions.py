@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..errors import SpaceMismatch, UnknownName, nearest
-from ..text.tokens import NAME, is_spelt
+from ..text.tokens import NAME, is_spelt, is_word
 from ..values import kinds
 from ..values.kinds import dim_type
 from ..values.shape import need_set
@@ -271,7 +271,7 @@ def _renamed_list(
         raise UnknownName(f"new names are a mapping, not {names!r}", where=where, hint='{"old": "new"} or old="new"')
     new = list(old)
     for key, name in {**(names or {}), **more}.items():
-        if not is_name(name):
+        if not is_name(name) or (what == "dimension" and is_word(name)):
             word = isinstance(name, str) and NAME.fullmatch(name.rstrip(STANDING))
             hint = "it is a word of the notation" if word else "letters, digits, _ and '"
             raise UnknownName(f"{name!r} is no name for a {what}", where=where, hint=hint)

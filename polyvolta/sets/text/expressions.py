@@ -25,7 +25,7 @@ from typing import cast
 from ..errors import BudgetExceeded, SetSyntaxError, nearest
 from ..values.aff import Aff, named, var
 from ..values.build import Constraint
-from .tokens import CONNECTIVES, END, FUNCTIONS, Cursor, is_name
+from .tokens import ABS, CONNECTIVES, END, FUNCTIONS, Cursor, is_name
 
 _NOTHING = Aff(())
 
@@ -183,7 +183,7 @@ class Expressions(Cursor):
         if self.scope is None and not called:
             self.k += 1
             return var(name)
-        known = FUNCTIONS if called else self.scope or ()
+        known = {f.rstrip("(") for f in FUNCTIONS} if called else self.scope or ()
         if not called and not get_close_matches(name, known) and get_close_matches(name, CONNECTIVES):
             known = CONNECTIVES
         raise self.error(f"unknown {'function' if called else 'name'} {name!r}", nearest(name, known))
@@ -199,7 +199,7 @@ class Expressions(Cursor):
                 raise self.wrong("expected ',' and a divisor")
             sign = 1 if name == "floord" else -1
             return self.floored(value * sign, self.divisor()) * sign
-        if name == "abs":
+        if name == ABS:
             return self.greatest([value, -value])
         options = [value]
         while self.eat(","):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from fractions import Fraction
 from functools import lru_cache
 from inspect import isfunction
 from typing import Any
@@ -256,12 +257,14 @@ def _constrained(cls: Any, called: str, c: Any) -> Any:  # noqa: ANN401
 
 
 def _polynomial(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
-    """The polynomial that a function is on each of its pieces; 0 elsewhere."""
+    """The polynomial that a function, which may have fractions, is on each of its pieces; 0 elsewhere."""
     from ..counting.quasipoly import QPolynomial
     from ..functions.piecewise import check_function
+    from ..functions.rational import RationalPwAff
 
-    check_function(f, called)
-    return cls(f.param_names, [(s, QPolynomial.of(e)) for s, e in f.pieces if QPolynomial.of(e)])
+    num, den = (f.num, f.den) if isinstance(f, RationalPwAff) and f.nan.is_empty() else (f, 1)
+    check_function(num, called)
+    return cls(num.param_names, [(s, QPolynomial.of(e) * Fraction(1, den)) for s, e in num.pieces if QPolynomial.of(e)])
 
 
 def _without_range(cls: Any, called: str, s: Any) -> Any:  # noqa: ANN401
@@ -289,9 +292,13 @@ def _function(cls: Any, called: str, m: Any) -> Any:  # noqa: ANN401
 
 
 def _alone(cls: Any, called: str, f: Any) -> Any:  # noqa: ANN401
-    """The function with one value, which another one is."""
+    """The function with one value, which another one is, that of a `RationalPwAff` a fraction."""
+    from ..functions.members import MultiFunction
     from ..functions.piecewise import check_function
+    from ..functions.rational import RationalPwAff
 
+    if isinstance(f, RationalPwAff):
+        return MultiFunction.of(f.space, [f])
     check_function(f, called)
     return cls.of(f)
 

@@ -31,14 +31,13 @@ from ..values.build import Constraint
 from ..values.space import PARAMS, Space, Tuple, mark
 from .expressions import parse_aff, parse_cases
 from .formulas import YES, Formulas, Leaf, Node, Tree, clauses, conjuncts
-from .tokens import COMPARISONS, CONNECTIVES, KEYWORDS, is_name
+from .tokens import COMPARISONS, CONNECTIVES, KEYWORDS, NO_INTEGERS, is_name
 
 __all__ = ["parse", "parse_aff", "parse_cases"]
 
 P = TypeVar("P")  # what a text is made of: conjuncts, or others
 Option = tuple[Tree, Aff, int]  # (when, numerator, denominator) of a value
 OPERATORS = {"eq": "=", "ge": ">=", "gt": ">"}  # of constraints
-NO_INTEGERS = frozenset({"nan", "infty", "infinity"})  # isl's words, in any case, for values that are none here
 INFINITE = "the value would be no integer"  # what a text with one of them is refused for
 CONTINUES = frozenset({"+", "-", "*", "/", "//", "mod", "(", "^"})  # after a name, these make it an expression
 

@@ -25,17 +25,20 @@ SPELLINGS = {
     "True": "true", "False": "false", "AND": "and", "OR": "or", "NOT": "not", "EXISTS": "exists",
     "TRUE": "true", "FALSE": "false", "And": "and", "Or": "or", "Not": "not", "Exists": "exists",
 }  # fmt: skip
-FUNCTIONS = frozenset({"floor", "ceil", "floord", "ceild", "min", "max", "abs"})
+ABS = "abs("  # the function, which is no name: the word alone is one, as in isl, which knows no such function
+FUNCTIONS = frozenset({"floor", "ceil", "floord", "ceild", "min", "max", ABS})
 CONNECTIVES = frozenset({"and", "or", "not", "exists", "implies", "true", "false"})
 _SPELT = SPELLINGS.keys()
-KEYWORDS = CONNECTIVES | FUNCTIONS | {"mod"}
-IN_ANY_CASE = FUNCTIONS | {"mod", "implies", "rat"}  # what may be a name in another case: `_spelt` decides
+KEYWORDS = (CONNECTIVES | FUNCTIONS | {"mod"}) - {ABS}
+IN_ANY_CASE = FUNCTIONS | {"abs", "mod", "implies", "rat"}  # what may be a name in another case: `_spelt` decides
 LEXICOGRAPHIC = frozenset({"<<", "<<=", ">>", ">>="})
 COMPARISONS = frozenset({"<=", ">=", "<", ">", "=", "!="}) | LEXICOGRAPHIC
-SYMBOLS = KEYWORDS | COMPARISONS | frozenset("+-*/^()[]{}:;,?⌊⌋") | {"//", "->"}
+NO_INTEGERS = frozenset({"nan", "infty", "infinity"})  # isl's words, in any case, for values that are none here
+SYMBOLS = KEYWORDS | COMPARISONS | {ABS} | frozenset("+-*/^()[]{}:;,?⌊⌋") | {"//", "->"}
 END = ""
 HINTS = {  # for characters of other languages
-    "~": "write 'not'", ".": "numbers are integers: write 5/2 for 2.5", '"': "names have no quotes",
+    "~": "write 'not'", ".": "numbers are integers: write 5/2 for 2.5", "..": "a range is written 1:5",
+    '"': "names have no quotes",
 }  # fmt: skip
 DEEPEST = 120  # how many parentheses, floors and `not exists` may stand inside one another
 
@@ -51,7 +54,8 @@ def tokens(text: str) -> list[str]:
         if t not in SYMBOLS:
             if not (t.isascii() and (t[0].isalnum() or t[0] == "_")):
                 at = places(text)[out.index(t)]
-                raise syntax_error(text, at, f"{t!r} has no meaning here", HINTS.get(t, ""))
+                hint = HINTS.get(2 * t if text.startswith(2 * t, at) else t, "")
+                raise syntax_error(text, at, f"{t!r} has no meaning here", hint)
             odd = odd or t.lower() in IN_ANY_CASE
     out.append(END)
     return _spelt(out) if odd else out
@@ -84,9 +88,11 @@ def _spelt(toks: list[str]) -> list[str]:
     out = list(toks)
     for k, t in enumerate(toks[:-1]):
         word, before, after = t.lower(), out[k - 1] if k else END, toks[k + 1]
-        if word == t or word not in IN_ANY_CASE:
+        if (word == t and t != "abs") or word not in IN_ANY_CASE:
             continue
-        if word in FUNCTIONS:
+        if word == "abs":
+            is_word, word = after == "(", ABS
+        elif word in FUNCTIONS:
             is_word = after == "("
         elif word == "rat":
             is_word = after == ":" and before in ("{", ";")
@@ -130,6 +136,15 @@ def is_name(token: str) -> bool:
 def is_spelt(name: str) -> bool:
     """Whether a text says this name by writing it: one word, none of the notation's own."""
     return NAME.fullmatch(name) is not None and name not in KEYWORDS and name not in SPELLINGS
+
+
+def is_word(name: str) -> bool:
+    """Whether a text that has this for a name of a dimension can't be read, for the notation takes it for its own.
+
+    >>> [is_word(n) for n in ("max", "NaN", "abs", "x")]
+    [True, True, False, False]
+    """
+    return name in KEYWORDS or name in SPELLINGS or name.lower() in NO_INTEGERS
 
 
 def are_spelt(names: Collection[str]) -> bool:

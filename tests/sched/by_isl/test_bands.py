@@ -240,5 +240,35 @@ def test_the_parts_of_a_band_with_a_name_have_none(pos):
 def test_a_band_is_shifted_where_no_instance_comes():
     text = """{ domain: "{ T[i] : 0 <= i <= 2 }", child: { sequence: [ { filter: "{ T[i] : i <= 3 }" },
       { filter: "{ T[i] : i >= 4 }", child: { schedule: "[{ T[i] -> [(i)] }]" } } ] } }"""
-    node = isl.Schedule(text).get_root().child(0).child(1).child(0)
-    assert node.band_shift(isl.MultiUnionPwAff("[{ T[i] -> [(2)] }]")).get_schedule() == isl.Schedule(text)
+
+    def shifted(m):
+        node = m.Schedule(text).get_root().child(0).child(1).child(0)
+        return node.band_shift(m.MultiUnionPwAff("[{ T[i] -> [(2)] }]")).get_schedule()
+
+    assert shifted(isl) == isl.Schedule(str(shifted(pytest.importorskip("islpy"))))
+    assert "[(i + 2)]" in str(shifted(isl))
+
+
+@pytest.mark.parametrize("domain", ["[N] -> { S[i] : i > 3 and i < 2 }", "{ }"])
+def test_a_band_of_no_instances_has_its_members(domain):
+    def made(m):
+        tree = m.Schedule.from_domain(m.UnionSet(domain))
+        return tree.insert_partial_schedule(m.MultiUnionPwAff("L[{ S[i] -> [(i)] }, { S[i] -> [(2i)] }]"))
+
+    for m in (isl, pytest.importorskip("islpy")):
+        assert m.Schedule.from_domain(m.UnionSet(domain)).get_map().is_empty()
+        assert str(m.Schedule.from_domain(m.UnionSet(domain)).get_map()).count("S") == 0
+        node = made(m).get_root().child(0)
+        tiled = node.band_tile(m.MultiVal.zero(node.band_get_space()).set_val(0, m.Val(4)).set_val(1, m.Val(8)))
+        assert node.band_n_member() == tiled.band_n_member() == tiled.child(0).band_n_member() == 2
+        assert m.Schedule(str(made(m))).get_root().child(0).band_n_member() == 2
+        build = m.AstBuild.from_context(m.Set("{ : }"))
+        assert build.node_from_schedule(tiled.get_schedule()).to_C_str() == "{\n}\n"
+    assert str(made(isl).get_map()) == ("{ S[i] -> [i, 2*i] }" if "S" in domain else "{ }")
+
+
+def test_a_statement_without_instances_asks_for_no_members():
+    tree = isl.Schedule.from_domain(isl.UnionSet("{ S[i] : false; T[i] }"))
+    band = tree.insert_partial_schedule(isl.UnionMap("{ S[i] -> [i, 1, 2]; T[i] -> [3i] }")).get_root().child(0)
+    assert band.band_n_member() == 1
+    assert band.band_get_partial_schedule_union_map() == isl.UnionMap("{ S[i] -> [i]; T[i] -> [3i] }")

@@ -213,6 +213,23 @@ def test_what_is_isolated_is_of_the_members_above_and_the_own():
     assert inner.band_set_ast_build_options(some.to_union_set()).band_get_ast_isolate_option().is_equal(some)
 
 
+@pytest.mark.parametrize("name", ["", "L_1"])
+def test_what_is_isolated_is_in_the_tuple_of_the_band(name):
+    """Of one of another name isl isolates nothing."""
+    text = f"""{{ domain: "{{ S[i, j] : 0 <= i, j < 9 }}", child: {{ schedule: "L_0[{{ S[i, j] -> [(i)] }}]", child: {{
+        schedule: "{name}[{{ S[i, j] -> [(j)] }}]", options:
+            "{{ isolate[[a] -> {name}[b]] : a > 3; unroll[0] }}" }} }} }}"""
+    islpy = pytest.importorskip("islpy")
+    assert f"isolate[[a] -> {name}[b]]" in str(isl.Schedule(text))
+
+    def there(m, text):
+        return str(m.Schedule(text).get_root().child(0).child(0).band_get_ast_isolate_option())
+
+    read = there(islpy, str(isl.Schedule(text)))
+    assert islpy.Set(there(isl, text)).is_equal(islpy.Set(read)) and islpy.Set(read).is_equal(
+        islpy.Set(there(islpy, text)))  # fmt: skip
+
+
 def test_a_band_may_have_no_members():
     node = BAND.insert_partial_schedule(isl.MultiUnionPwAff("[N] -> ([] : { S[i, j] })"))
     assert (node.get_type(), node.band_n_member(), node.child(0).get_schedule_depth()) == (T.band, 0, 0)

@@ -77,9 +77,14 @@ def test_full_dependences_tell_elements_apart():
     assert found.get_full_must_dependence().is_equal(isl.UnionMap("{ A[] -> [T[] -> a[0]]; B[] -> [T[] -> a[1]] }"))
 
 
-def test_without_an_order_there_is_no_source():
-    found = ACCESSES.compute_flow()
-    assert found.get_may_dependence().is_empty() and found.get_must_no_source().is_equal(ACCESSES.sink)
+def test_without_an_order_nothing_runs():
+    names = [f"get_{sure}_{what}" for sure in ("must", "may") for what in ("dependence", "no_source")]
+    names += ["get_full_must_dependence", "get_full_may_dependence"]
+    for m in (isl, pytest.importorskip("islpy")):
+        info = m.UnionAccessInfo.from_sink(m.UnionMap("{ T[i] -> a[i] }"))
+        found = info.set_must_source(m.UnionMap("{ S[i] -> a[i] : 0 <= i < 8 }")).compute_flow()
+        assert all(getattr(found, name)().is_empty() for name in names)
+        assert not any("a[" in str(getattr(found, name)()) for name in names)
 
 
 @pytest.mark.parametrize("children", ["set", "sequence"])
@@ -157,6 +162,31 @@ def test_what_is_known_and_asked_of_loops():
 ])  # fmt: skip
 def test_what_is_none_is_refused(call):
     with pytest.raises(PolyvoltaError):
+        call()
+
+
+TREE = (
+    isl.Schedule("""{ domain: "{ S[i] : 0 <= i < 9; T[] }", child: { sequence: [ { filter: "{ S[i] }" },
+    { filter: "{ T[] }" } ] } }""")
+    .get_root()
+    .child(0)
+)
+BUILD, TEXT = isl.AstBuild.from_context(isl.Set("{ : }")), "{ S[i] }"
+
+
+@pytest.mark.parametrize("call", [
+    *(lambda name=name: getattr(TREE.child(0).child(0), name)(TEXT) for name in (
+        "insert_filter", "order_before", "order_after", "insert_sequence", "insert_partial_schedule", "graft_before",
+        "every_descendant", "foreach_ancestor_top_down", "map_descendant_bottom_up")),
+    lambda: TREE.sequence_splice_child(TEXT), lambda: TREE.insert_set(3), lambda: isl.ScheduleNode.from_extension(TEXT),
+    *(lambda name=name: getattr(BUILD, name)(TEXT) for name in (
+        "expr_from_pw_aff", "expr_from_set", "access_from_pw_multi_aff", "call_from_pw_multi_aff", "restrict",
+        "from_context", "node_from_schedule")),
+    lambda: BUILD.set_iterators(3), lambda: isl.UnionAccessInfo(3), lambda: ACCESSES.set_schedule(3),
+    lambda: isl.AstExpr.from_id(isl.Id("a")).call(3), lambda: isl.AstExpr.from_id(isl.Id("a")).substitute_ids(TEXT),
+])  # fmt: skip
+def test_an_argument_of_another_kind_is_named(call):
+    with pytest.raises(PolyvoltaError, match=r"not (a str|an int|a Set and a str)|no member 0"):
         call()
 
 

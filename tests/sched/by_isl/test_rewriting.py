@@ -166,16 +166,25 @@ def test_expressions_are_of_integers():
             isl.AstExpr.from_val(value)
 
 
+def test_a_function_of_parameters_alone_whose_tuple_has_a_name_has_no_fields():
+    for m in (isl, pytest.importorskip("islpy")):
+        build = m.AstBuild.from_context(m.Set("{ : }"))
+        for text, wanted in (("R[A[n] -> x[2n]]", "R[n][2 * n]"), ("A[[n] -> [1]]", "A[n][1]")):
+            element = build.access_from_pw_multi_aff(m.PwMultiAff(f"[n] -> {{ {text} }}"))
+            assert element.to_C_str() == wanted
+
+
 def test_elements_of_fields():
     for text, wanted in (
         ("[A[n] -> x[n + 1]]", "A[n].x[n + 1]"), ("[A[] -> x[n]]", "A.x[n]"), ("[A[n] -> x[]]", "A[n].x"),
-        ("[[A[n] -> x[1]] -> y[2]]", "A[n].x[1].y[2]"), ("R[A[n] -> x[2n]]", "A[n].x[2 * n]"),
+        ("[[A[n] -> x[1]] -> y[2]]", "A[n].x[1].y[2]"), ("[R[A[n] -> x[2n]] -> y[]]", "A[n].x[2 * n].y"),
     ):  # fmt: skip
         element = KNOWN.access_from_pw_multi_aff(isl.PwMultiAff(f"[n] -> {{ {text} }}"))
         assert element.to_C_str() == wanted
+    element = KNOWN.access_from_pw_multi_aff(isl.PwMultiAff("[n] -> { [A[n] -> x[2n]] }"))
     field = element.get_op_arg(0)
     assert (element.get_op_type(), field.get_op_type()) == (isl.ast_expr_op_type.access, isl.ast_expr_op_type.member)
     assert (field.get_op_arg(0).to_C_str(), field.get_op_arg(1).get_id()) == ("A[n]", "x")
-    for text in ("[A[n] -> [n]]", "A[[n] -> [1]]", "[A[n] -> [x[1] -> y[2]]]"):
+    for text in ("[A[n] -> [n]]", "[A[n] -> [x[1] -> y[2]]]"):
         with pytest.raises(PolyvoltaError, match="a field of an array has a name"):
             KNOWN.access_from_pw_multi_aff(isl.PwMultiAff(f"[n] -> {{ {text} }}"))

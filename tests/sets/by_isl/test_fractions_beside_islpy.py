@@ -229,6 +229,51 @@ def test_an_operation_of_members_with_domains_of_their_own():
     assert isl.MultiPwAff(str(mine)).is_equal(theirs)
 
 
+OWN = ["{ S[i] -> [(i), (i : i > 0)] }", "{ S[i] -> [(i : i < 9), (2i : i > 0)] }", "{ S[i] -> [i, 2i] }",
+       "[N] -> { S[i] -> [(i : i < 9), (i + N)] }", "{ S[i] -> [(i : i > 2), (5 : i < 7)] }"]  # fmt: skip
+
+
+@pytest.mark.parametrize("one", OWN)
+def test_an_order_asks_for_a_later_member_on_a_tie_alone(one):
+    names = [f"lex_{order}_map" for order in ("lt", "le", "gt", "ge")]
+    for other in OWN:
+        f, g = (m.MultiPwAff(one) for m in (ours, isl))
+        for name in names:
+            mine, theirs = getattr(f, name)(ours.MultiPwAff(other)), getattr(g, name)(isl.MultiPwAff(other))
+            assert isl.Map(str(mine)).is_equal(theirs), (name, other)
+
+
+HALF = "{ [i] -> [i/2] }"
+
+
+@pytest.mark.parametrize("call", [
+    lambda m: m.MultiAff.from_aff(m.Aff(HALF)), lambda m: m.PwMultiAff.from_pw_aff(m.PwAff(HALF)),
+    lambda m: m.PwAff.alloc(m.Set("{ [i] : i > 0 }"), m.Aff(HALF)),
+    *(lambda m, kind=kind, n=n: getattr(m, kind)("{ S[i, j] -> S[j, i] }").scale_val(m.Val(n))
+      for kind in ("MultiAff", "PwMultiAff", "MultiPwAff") for n in ("7/2", "-2")),
+    lambda m: m.PwMultiAff("{ S[i, j] -> S[] : i > 0 }").scale_val(m.Val("7/2")),
+    *(lambda m, n=n, text=text, f=f: m.PwMultiAff(text).set_pw_aff(n, m.PwAff(f"{{ [j] -> {f} }}"))
+      for text, n, f in (
+          ("{ [i] -> [2i] : 0 <= i <= 5 }", 0, "[3]"), ("{ [i] -> [2i] : 0 <= i <= 5 }", 0, "[j/2] : j > 3"),
+          ("{ [i] -> [2i, i] : 0 <= i <= 5 }", 1, "[3]"), ("{ [i] -> [i/2] : 0 <= i <= 5 }", 0, "[j]"))),
+])  # fmt: skip
+def test_functions_made_of_fractions_or_with_a_member_of_another_domain(call):
+    mine, theirs = call(ours), call(isl)
+    assert isinstance(mine, getattr(ours, type(theirs).__name__))
+    kind = isl.MultiPwAff if isinstance(theirs, isl.MultiAff) else type(theirs)
+    assert kind(str(mine)).is_equal(kind(str(theirs)))
+
+
+def test_polynomials_and_unions_of_fractions():
+    f = ours.PwQPolynomial.from_pw_aff(ours.PwAff("{ [i] -> [i/3] : i > 3; [i] -> [floor(i/2)/4] : i < 0 }"))
+    assert str(f) == "{ [i] -> 1/3 * i : i >= 4; [i] -> 1/4 * floor(i/2) : i <= -1 }"
+    for kind in (ours.UnionPwAff, ours.UnionPwMultiAff):
+        assert (
+            str(kind("{ S[i] -> [i]; T[] -> [3] }").scale_val(ours.Val("1/2"))) == "{ S[i] -> [(i)/2]; T[] -> [(3)/2] }"
+        )
+    assert ours.UnionPwAff("{ S[i] -> [2i] }").scale_val(ours.Val("1/2")) == ours.UnionPwAff("{ S[i] -> [i] }")
+
+
 def test_classes_of_sets_of_fractions():
     half, kind = ours.Aff("[N] -> { [i] -> [(N - i)/2] }"), ours.dim_type
     assert type(half.zero_basic_set()) is type(half.ge_basic_set(half)) is type(half.neg_basic_set()) is ours.BasicSet

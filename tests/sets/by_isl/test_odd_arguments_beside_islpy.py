@@ -13,7 +13,11 @@ def relation(value):
     """A function, a relation or a set as islpy's union, of which it asks `is_equal`."""
     text = str(value if hasattr(value, "parts") or not hasattr(value, "as_map") else value.as_map())
     union = isl.UnionMap.from_multi_union_pw_aff(value) if isinstance(value, isl.MultiUnionPwAff) else None
-    return union or (isl.UnionMap if "->" in text.partition("{")[2] else isl.UnionSet)(text)
+    return union or (
+        isl.UnionMap
+        if "->" in text.partition("{")[2] or isinstance(value, (ours.UnionMap, isl.UnionPwAff, isl.UnionPwMultiAff))
+        else isl.UnionSet
+    )(text)
 
 
 NESTED = "[m] -> { [A[32] -> B[2]] }"
@@ -44,6 +48,21 @@ VALUES = [
         m.MultiPwAff("[m] -> { [i] -> [(i : 1 <= i <= 2; i + m : not (1 <= i <= 2)), (-m : i mod 3 = 1)] }")),
     *(lambda m, n=n: m.PwAff("{ [i] -> [i/2] : i > 3; [i] -> [-i] : i < -3 }") // n for n in (3, 1)),
     lambda m: m.Aff("{ [i] -> [(i + 1)/2] }") // m.Val(3),
+    *(lambda m, t=t: m.UnionPwMultiAff(t).drop_dims(m.dim_type.param, 0, 1) for t in (
+        "[N] -> { S[i] -> T[(i + N)]; A[i] -> [(i)] }", "[N, M] -> { S[i] -> T[(M + 2i + N), (i)] : M < i + N }",
+        "[N] -> { S[i] -> T[] : N > 0; A[i] -> T[] : N >= 0 }")),
+    lambda m: m.UnionPwAff("[N] -> { S[i] -> [(floor((i + N)/2))]; A[i] -> [3] }").drop_dims(m.dim_type.param, 0, 1),
+    *(lambda m, kind=kind, at=at: m.MultiUnionPwAff(
+        "[N] -> L[{ S[i] -> [(i + N)]; A[i] -> [3] }, { S[i] -> [(2i)]; A[i] -> [(N)] }]").drop_dims(
+            getattr(m.dim_type, kind), at, 1) for kind, at in (("param", 0), ("set", 0), ("set", 1))),
+    lambda m: m.MultiUnionPwAff("[N] -> (L[] : { S[i] : N > i })").drop_dims(m.dim_type.param, 0, 1),
+    *(lambda m, kind=kind, context=context: getattr(m, kind)(
+        "[{ S[i] -> [(i)]; X[i] -> [(2i)] }]" if kind[0] == "M" else "{ S[i] -> [(i)]; X[i] -> [(2i)] }").gist(
+            m.UnionSet(context))
+      for kind in ("UnionPwAff", "UnionPwMultiAff", "MultiUnionPwAff")
+      for context in ("{ X[i] : i = 3 }", "{ Y[i] }", "{ }", "{ S[i] : false }", "{ S[i]; X[i] : i < 3 < i }")),
+    lambda m: m.UnionPwAff("[N] -> { S[i] -> [(i)] : N > 0 }").gist_params(m.Set("[N] -> { : N < 1 < N }")),
+    lambda m: m.UnionPwAff("[N] -> { S[i] -> [(i)] : N > 0 }").gist(m.UnionSet("[N] -> { : N > 3 }")),
     lambda m: m.UnionSet("{ A[i] : i > 2; B[i] : false }").as_set(),
     lambda m: m.UnionMap("{ A[i] -> [i]; B[i] -> [i] : false; A[i] -> [] : 2i = 1 }").as_map(),
     lambda m: m.Set.box_from_points(

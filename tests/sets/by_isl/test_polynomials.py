@@ -1,5 +1,6 @@
 """isl's methods of quasi-polynomials beside islpy: the same calls, and the same values at the points of a box."""
 
+import pickle
 from itertools import product
 
 import pytest
@@ -351,3 +352,32 @@ def test_the_space_of_a_union_is_that_of_the_parameters():
         space = module.UnionPwQPolynomial(text).get_space()
         assert space.is_params() and space.dim(module.dim_type.param) == 1
     assert own.UnionPwQPolynomial("{ }").get_space().is_params()
+
+
+def test_a_union_of_one_tuple_is_one():
+    """What its methods give, too, but for what is in one space."""
+    text = "[n] -> { A[i] -> i : 0 <= i < n }"
+    for module in (own, isl):
+        u, f, D = module.UnionPwQPolynomial(text), module.PwQPolynomial(text), module.dim_type
+        context = module.UnionSet("{ A[i] : i > 2 }")
+        for found in (
+            u,
+            u.add(u),
+            u.sub(u),
+            u.neg(),
+            u.mul(u),
+            u.scale_val(module.Val(2)),
+            f.to_union_pw_qpolynomial(),
+            u.intersect_domain(context),
+            u.gist(context),
+            module.UnionPwQPolynomial.from_pw_qpolynomial(f),
+        ):
+            assert isinstance(found, module.UnionPwQPolynomial) and found.get_space().is_params()
+            assert found.get_space().dim(D.out) == 0 and found.get_space().dim(D.param) == 1
+        one = u.get_pw_qpolynomial_list().get_at(0)
+        for found in (one, u.extract_pw_qpolynomial(f.get_space())):
+            assert not isinstance(found, module.UnionPwQPolynomial) and found.get_space().dim(D.in_) == 1
+    u = own.UnionPwQPolynomial(text)
+    assert pickle.loads(pickle.dumps(u)) == u == own.PwQPolynomial(text) and u.has_equal_space(u + u)
+    with pytest.raises(PolyvoltaError, match="a UnionPwQPolynomial is needed"):
+        u.has_equal_space(3)

@@ -38,7 +38,7 @@ def test_numbers_are_integers_with_methods():
         False, True, False)  # fmt: skip
     assert v.le(17) and not v.lt(17) and v.max(20) == 20 and v.sgn() == 1
     assert v.is_divisible_by(17) and v.pow2() == 131072
-    assert (Val.zero(), Val.one(), Val.negone()) == (0, 1, -1) and v.get_den_val() == 1 and v / 2 == 8.5
+    assert (Val.zero(), Val.one(), Val.negone()) == (0, 1, -1) and v.get_den_val() == 1 and v / 2 == Val("17/2")
     assert pickle.loads(pickle.dumps(v)) == 17 and {17: "x"}[v] == "x" and list(range(3))[Val(1)] == 1
     for wrong in (1.5, None, "x", "1/x", True):
         with pytest.raises(Error, match="a Val is a number, not"):
@@ -150,6 +150,8 @@ def test_spaces_of_values_know_their_parameters_where_isl_is_asked():
     (lambda: Space.create_from_names(set=["i"], in_=["j"]), "names of a set, or of those of a map's"),
     (lambda: Space.create_from_names(set=["i", "i"]), "a name stands twice"),
     (lambda: Space.create_from_names(set=[3]), "3 is no name"),
+    (lambda: Space.create_from_names(set=["i", "max"]), "'max' is no name"),
+    (lambda: Space.create_from_names(in_=["Infty"], out=["i"]), "it is a word of the notation"),
     (lambda: Space.set_alloc(None, 1, -2), "numbers of dimensions are wanted"),
     (lambda: TRIANGLE.space.domain(), "no tuple of the space"),
     (lambda: isl.affs_from_space(3), "a space is a text such as"),

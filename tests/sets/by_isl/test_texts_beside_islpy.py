@@ -27,6 +27,17 @@ def test_an_optimum_of_nothing_is_read_back(text):
     assert islpy.PwAff(str(found)).is_equal(islpy.Set(text).dim_max(0)) and isl.PwAff(str(found)).is_equal(found)
 
 
+@pytest.mark.parametrize(("kind", "text"), [
+    ("Set", "{ [abs] : abs > 3 }"), ("Set", "[abs] -> { abs[i] : 2abs > i }"),
+    ("PwAff", "[abs] -> { [i] -> [2abs - i] }"),
+])  # fmt: skip
+def test_a_name_that_is_a_function_elsewhere(kind, text):
+    own, theirs = getattr(isl, kind), getattr(islpy, kind)
+    assert theirs(str(own(text))).is_equal(theirs(text)) and own(str(own(text))) == own(text)
+    assert islpy.Set(str(isl.Set("{ [i] : i > 3 }").set_dim_name(isl.dim_type.set, 0, "abs"))).get_dim_name(
+        islpy.dim_type.set, 0) == "abs"  # fmt: skip
+
+
 ASKED = [
     "m.Set(S).has_dim_name(D.set, 5)", "m.Set(S).has_dim_name(D.param, 1)", "m.Set(S).has_dim_name(D.set, 1)",
     "m.Set(S).has_dim_id(D.set, 7)", "m.Set(S).get_space().has_dim_name(D.set, 7)", "m.Map(M).has_dim_name(D.in_, 2)",

@@ -55,6 +55,12 @@ CALLS = {
     "after": (lambda m: m.UnionPwMultiAff(PARTS)
               .pullback_union_pw_multi_aff(m.UnionPwMultiAff("{ Q[i] -> A[(4i + 2)] }")),
               "{ Q[i] -> B[2*i + 1, 4*i + 2] }"),
+    "without a parameter": (lambda m: m.MultiUnionPwAff("[N] -> L[{ A[i] -> [(i + N)/2]; B[] -> [(N)] }]")
+                            .drop_dims(m.dim_type.param, 0, 1), "{ A[i] -> L[(i)/2]; B[] -> L[(0)] }"),
+    "without a value": (lambda m: m.MultiUnionPwAff(TWO).drop_dims(m.dim_type.set, 0, 1),
+                        "[N] -> { A[i] -> [i]; B[i, j] -> [j] }"),
+    "in a context of one tuple": (lambda m: m.UnionPwMultiAff(PARTS).gist(m.UnionSet("{ A[i] : i > 0 }")),
+                                  "{ A[i] -> B[(i)/2, (i)] }"),
     "of points": (lambda m: m.UnionPwMultiAff("{ A[i] -> [(i)] }")
                   .pullback_union_pw_multi_aff(m.UnionPwMultiAff("{ Q[i] -> A[(i)/2] }")),
                   "{ Q[i] -> [floor(i/2)] : i mod 2 = 0 }"),

@@ -132,6 +132,7 @@ ERRORS = [
     (lambda: S.insert_dims(3, "x"), UnknownName, "position 3 is out of range"),
     (lambda: S.rename_dims(i="mod"), UnknownName, "it is a word of the notation"),
     (lambda: S.rename_dims(i="True"), UnknownName, "it is a word of the notation"),
+    (lambda: S.rename_dims(i="NaN"), UnknownName, "it is a word of the notation"),
     (lambda: S.rename("é"), UnknownName, "'é' is no name for a tuple"),
     (lambda: Set("[N] -> { [i] : i < N }").project_out("N"), UnknownName, "hint: project_out_params('N')"),
     (lambda: Set("{ }").space, SpaceMismatch, "it is empty, without a tuple"),

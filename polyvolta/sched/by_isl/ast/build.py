@@ -25,7 +25,7 @@ from polyvolta.sched.by_isl.ast.places import Place, Rewriting
 from polyvolta.sched.by_isl.ast.several import called_again, once_each
 from polyvolta.sched.by_isl.bands import band_of
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type
-from polyvolta.sched.by_isl.plain import Plain
+from polyvolta.sched.by_isl.plain import Plain, checks_arguments
 from polyvolta.sched.emit.rename import called
 from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.notation.names import variables
@@ -37,10 +37,12 @@ from polyvolta.sets import Id, Map, MultiPwAff, PwAff, Set, Space, Tuple, dim_ty
 from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.values.shape import need_set
 from polyvolta.sets.values.unions import gives_union
 
 
 @take_keywords
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class AstBuild(Plain):
     """What is known where loops are made; immutable.
@@ -59,6 +61,10 @@ class AstBuild(Plain):
     iterators: tuple[str, ...] = ()
     hooks: tuple[tuple[str, Callable[..., Any]], ...] = ()
     place: Place | None = None
+
+    def __post_init__(self) -> None:
+        if self.context is not None:
+            need_set(self.context, "what is known of parameters")
 
     @staticmethod
     def alloc(context: object = None) -> AstBuild:
@@ -174,13 +180,17 @@ class AstBuild(Plain):
     def access_from_pw_multi_aff(self, element: MultiPwAff) -> AstExpr:
         """The element of an array that a function of the loop variables gives; see `expr_from_pw_aff`.
 
-        Of an array of structures it is `A[c0].x[c1]` for `[A[i] -> x[j]]`.
+        Of an array of structures it is `A[c0].x[c1]` for `[A[i] -> x[j]]`. A function of parameters alone has no pairs
+        in isl: one whose tuple has a name, `R[A[n] -> x[n]]`, gives an element of that, `R[n][n]`.
 
         Raises
         ------
         BadArgument : a field has no name; see `expr_from_pw_aff`.
         """
-        return _element(element.space.out, iter(Rewriting(self.place, self.context).values(element)))
+        values = Rewriting(self.place, self.context).values(element)
+        if element.space.source.of_params and element.space.out.name is not None:
+            return AstExpr(element.space.out.name).access(values)
+        return _element(element.space.out, iter(values))
 
     def call_from_pw_multi_aff(self, instance: MultiPwAff) -> AstExpr:
         """The call of the instance that a function of the loop variables gives; see `expr_from_pw_aff`."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_expr_type
-from polyvolta.sched.by_isl.plain import Plain
+from polyvolta.sched.by_isl.plain import Plain, checks_arguments
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sets import Id, Val
 from polyvolta.sets.by_isl.keywords import take_keywords
@@ -49,6 +49,7 @@ _SHOWN = (Op.div, Op.pdiv_r, Op.zdiv_r)
 
 
 @take_keywords
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class AstExpr(Plain):
     """An expression of loops, as C writes it.

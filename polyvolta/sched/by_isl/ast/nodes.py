@@ -23,7 +23,7 @@ from polyvolta.sched.by_isl.ast.noted import (
 )
 from polyvolta.sched.by_isl.ast.reading import Spelled, read
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_node_type
-from polyvolta.sched.by_isl.plain import Plain
+from polyvolta.sched.by_isl.plain import Plain, checks_arguments
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, mapped
 from polyvolta.sched.loops.notation.names import in_c
@@ -35,6 +35,7 @@ from polyvolta.sets.by_isl.objects.lists import ListOf
 
 
 @take_keywords
+@checks_arguments
 @dataclass(frozen=True, slots=True, repr=False)
 class AstNode(Plain):
     """A part of some loops.

@@ -26,8 +26,11 @@ from polyvolta.sched.tree import Band, Domain, Extension, Schedule
 from polyvolta.sched.wrapped import plain_tuple
 from polyvolta.sets import Aff, Map, MultiPwAff, PwAff, Set, Space, Tuple, var
 from polyvolta.sets.by_isl.constraints import get_constraints
+from polyvolta.sets.functions.members import MultiFunction
+from polyvolta.sets.functions.piecewise import check_function
 from polyvolta.sets.functions.rational import RationalPwAff
 from polyvolta.sets.values.aff import Floor
+from polyvolta.sets.values.shape import need_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +283,10 @@ class Rewriting:
         Raises
         ------
         BadArgument : its inputs are not the loop variables of the place; it has no value here.
+        SpaceMismatch : it is no function.
         """
+        if not isinstance(f, (RationalPwAff, MultiFunction)):
+            check_function(f, "an expression")
         table = self._table(f.space.inp.dims if f.space.inp is not None else (), f.space)
         over, f = (f.den, f.num) if isinstance(f, RationalPwAff) else (1, f)
         pieces: list[Piece] = [(w, e if isinstance(e, tuple) else (e,)) for w, e in f.pieces]
@@ -295,7 +301,8 @@ class Rewriting:
         return [self._value(pieces, k, table, over) for k in range(len(pieces[0][1]))]
 
     def holds(self, some: Set) -> AstExpr:
-        """Whether the loop variables, or the parameters, are in a set."""
+        """Whether the loop variables, or the parameters, are in a set; `SpaceMismatch` if it is none."""
+        need_set(some, "a condition")
         table = self._table(some.space.dims, some.space)
         known = self._known(some)
         if (some if known is None else some & known).is_empty():

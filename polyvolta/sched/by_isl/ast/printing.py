@@ -15,7 +15,7 @@ from polyvolta.sched.by_isl.constraints import ScheduleConstraints
 from polyvolta.sched.by_isl.flow import UnionAccessInfo, UnionFlow
 from polyvolta.sched.by_isl.kinds import format, yaml_style
 from polyvolta.sched.by_isl.node import ScheduleNode
-from polyvolta.sched.by_isl.plain import Plain
+from polyvolta.sched.by_isl.plain import Plain, checks_arguments
 from polyvolta.sched.errors import BadArgument
 from polyvolta.sched.loops.ast import Call, For
 from polyvolta.sched.loops.notation.c import MACROS
@@ -31,6 +31,7 @@ HOLE = Call("", ())  # stands for what is in a loop while its head is written
 
 
 @take_keywords
+@checks_arguments
 @dataclass(frozen=True, slots=True)
 class AstPrintOptions(Plain):
     """Who writes statements and loops: functions of a printer, these options and the node, which give the printer.
@@ -98,6 +99,7 @@ def _text(value: Any, in_c: bool) -> str:  # noqa: ANN401
 
 
 @take_keywords
+@checks_arguments
 class Printer:
     """Texts one after another; each method gives the printer itself.
 

@@ -190,8 +190,11 @@ def _on_pairs(self: MultiFunction, other: Any) -> tuple[MultiFunction, MultiFunc
 
 
 def in_order(strict: str, equal: bool) -> Callable[[MultiFunction, Any], Map]:
-    """A method for the pairs of points at which the values of two functions are in lexicographic order."""
-    points = lexicographic(strict, equal)
+    """A method for the pairs of points at which the values of two functions are in lexicographic order.
+
+    As isl's it asks for a value where those before it are equal alone: each has a domain of its own.
+    """
+    points = lexicographic(strict, equal, by_place=True)
 
     def method(self: MultiFunction, other: Any) -> Map:  # noqa: ANN401
         return points(*_on_pairs(self, other)).unwrap()

@@ -201,6 +201,12 @@ def with_member(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff | MultiFunct
     return MultiFunction.of(self.space, new)
 
 
+def with_member_there(self: MultiPwAff, pos: int, f: PwAff) -> MultiPwAff | MultiFunction:
+    """With another function in the place of a value, on this one's domain, as isl's of a `PwMultiAff`."""
+    ours = f.space.source.key == self.space.source.key
+    return with_member(self, pos, f.intersect_domain(self.domain()) if ours else f)
+
+
 def with_numbers(combine: Callable[[Any, int], Any]) -> Callable[[Any, Iterable[int]], Any]:
     """A method of functions that combines each member with the number of its position."""
 
@@ -252,6 +258,16 @@ def with_tuple_name(self: MultiPwAff, kind: Any, name: str | None) -> MultiPwAff
     return of_graph(self, set_map_tuple_name(self.as_map(), kind, name))
 
 
+def scaled(self: MultiPwAff, number: Any) -> Any:  # noqa: ANN401
+    """The functions times a number, which may be a fraction."""
+    return self * number if hasattr(number, "__index__") else with_numbers(times)(self, [number] * self.space.n_out)
+
+
+def times(self: PwAff, number: Any) -> Any:  # noqa: ANN401
+    """The function times a number, which may be a fraction."""
+    return lifted(self) * number
+
+
 def scaled_down(self: MultiPwAff, den: int) -> MultiPwAff:
     """The functions divided by a number; see `scale_down_val`."""
     return with_numbers(scale_down_val)(self, [den] * self.space.n_out)
@@ -282,7 +298,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "plain_is_equal", lambda self, other: self == other),
     ("PwAff MultiPwAff", "add", same("__add__")),
     ("PwAff MultiPwAff", "sub", same("__sub__")),
-    ("MultiPwAff", "scale_val", same("__mul__")),
+    ("MultiPwAff", "scale_val", scaled),
     ("PwAff MultiPwAff", "floor", itself),
     ("PwAff MultiPwAff", "foreach_piece", foreach_piece),
     ("PwAff MultiPwAff", "every_piece", every_piece),
@@ -312,7 +328,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "get_pw_aff_list", gives_list(lambda self: [self])),
     ("PwAff", "n_pw_aff", lambda self: 1),
     ("MultiPwAff", "get_at get_aff get_pw_aff get_union_pw_aff", member),
-    ("MultiPwAff", "set_at set_aff set_pw_aff", with_member),
+    ("MultiPwAff", "set_at set_aff", with_member),
+    ("MultiPwAff", "set_pw_aff", with_member_there),
     ("MultiPwAff", "scale_multi_val", with_numbers(lambda f, n: f * n)),
     ("MultiPwAff", "mod_multi_val", with_numbers(lambda f, n: f % n)),
     ("MultiPwAff", "scale_down_multi_val", with_numbers(scale_down_val)),

@@ -29,10 +29,10 @@ from ...values.set import Set
 from ...values.shape import need_set
 from ...values.space import PARAMS, Space
 from ...values.unions import UnionMap, Unions, united
-from ..relations import is_params, is_universe, member, plain_is_equal
+from ..relations import is_params, is_universe, member, plain_is_equal, spaces
 from .fraction_texts import read
 from .union_fractions import UnionFractions, functions_of, gathered, is_fractional
-from .unions import alongside, applied, graph_of, is_everywhere, on_points, pulled_back
+from .unions import alongside, applied, graph_of, is_everywhere, on_points, pulled_back, union
 
 
 class FunctionsType(Unions):
@@ -136,10 +136,22 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         return UnionMap.intersect_domain(on_points(self, points), points)  # type: ignore[return-value]
 
     def gist(self, context: Any) -> UnionMap:  # noqa: ANN401
-        """A simpler function that is this one at the points of a set; one without functions knows parameters alone."""
-        if is_everywhere(self) and isinstance(context, Set):
+        """A simpler function that is this one at the points of a set; one without functions knows parameters alone.
+
+        Of tuples of which the set has no points it has none: a relation that says nothing of them is no function.
+        """
+        if not isinstance(context, Set):
+            return UnionMap.gist(self, context)  # type: ignore[return-value]
+        if is_everywhere(self) or is_params(context):
             return self.gist_params(context.params())
-        return UnionMap.gist(self, context)  # type: ignore[return-value]
+        known = {s.out.key for s, cs in context.parts if not Set._of(context.param_names, [(s, cs)]).is_empty()}
+        there = [part for part in self.parts if part[0].source.key in known]
+        return UnionMap.gist(self._of(self.param_names, there), context)  # type: ignore[return-value]
+
+    def gist_params(self, context: Set) -> UnionMap:
+        """A simpler function that is this one for parameters in a set, nowhere if there are none; see `gist`."""
+        there = self._of(self.param_names, ()) if context.is_empty() else self
+        return UnionMap.gist_params(there, context)  # type: ignore[return-value]
 
     def _with_fractions(self, other: Any) -> UnionFractions:  # noqa: ANN401
         """The function at the points of another one, as one that may have fractions."""
@@ -165,8 +177,26 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         return self.range_factor_range()  # type: ignore[return-value]
 
     def drop_dims(self, kind: Any, first: int, n: int) -> UnionMap:  # noqa: ANN401
-        """Without some of the values, or the parameters, which nothing may mention."""
-        return self.project_out(kind, first, n)
+        """Without some of the values, or some parameters, of which it is the function where they are 0, as isl's.
+
+        A tuple of no functions has a domain alone, which is projected.
+
+        Raises
+        ------
+        SpaceMismatch : they are inputs, or a tuple has no such values.
+        """
+        if kind is kinds.dim_type.param and self._is_domain():
+            return self.project_out(kind, first, n)
+        if kind is kinds.dim_type.param:
+            at = self.fix(dict.fromkeys(kinds.spread(self, kind, first, n), 0))
+            return at.project_out(kind, first, n)
+        if kind is kinds.dim_type.in_:
+            raise SpaceMismatch("inputs of a function of several tuples stay", where=str(self))
+        return union(self, [m.project_out(kind, first, n) for m in spaces(self)])  # type: ignore[return-value]
+
+    def _is_domain(self) -> bool:
+        """Whether it is a tuple of no functions, of which isl knows a domain."""
+        return not any(s.out.dims for s, _ in self.parts)
 
     def get_domain_space(self) -> Space:
         """The space of the points, which are of several tuples."""
@@ -201,6 +231,9 @@ class UnionPwMultiAff(MultiUnionPwAff):
 
     __slots__ = ()
     get_space = UnionMap.get_space
+
+    def _is_domain(self) -> bool:
+        return False  # isl's has the function where the parameters are 0, whatever its tuples are
 
     def plain_is_equal(self, other: Any) -> bool:  # noqa: ANN401
         """Whether both are written alike, in whichever order they have their parameters, as isl's."""

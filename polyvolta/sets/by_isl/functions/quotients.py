@@ -245,13 +245,18 @@ def range_splice(self: MultiFunction, pos: int, other: Any) -> Any:  # noqa: ANN
     )
 
 
-def lexicographic(strict: str, equal: bool) -> Callable[[MultiFunction, Any], Set]:
-    """A method for the points at which the values of two functions are in lexicographic order."""
+def lexicographic(strict: str, equal: bool, by_place: bool = False) -> Callable[[MultiFunction, Any], Set]:
+    """A method for the points at which the values of two functions are in lexicographic order.
+
+    All values are needed, or, `by_place`, those up to the first two that differ.
+    """
 
     def method(self: MultiFunction, other: Any) -> Set:  # noqa: ANN401
         if self.space.key != other.space.key:
             raise SpaceMismatch("two functions of one space are needed", where=f"{self.space}\n{other.space}")
         alike = self.domain() & other.domain()
+        if by_place:
+            alike = alike.universe(alike.space).align_params(alike)
         found = alike - alike
         for f, g in zip(map(lifted, self), map(lifted, other), strict=True):
             found |= alike & getattr(f, strict)(g)

@@ -87,7 +87,7 @@ _OF_SPACE = frozenset(
 )
 """isl's names of what its space knows."""
 _OF_EACH = frozenset(
-    "drop_unused_params factor_range flatten_range gist_params range_factor_domain range_factor_range"
+    "drop_dims drop_unused_params factor_range flatten_range gist_params range_factor_domain range_factor_range"
     " reset_range_tuple_id set_range_tuple_id".split()
 )
 """isl's names of what changes each function by itself."""
@@ -389,10 +389,13 @@ class UnionFractions(metaclass=Named):
     intersect_domain_union_set, subtract_domain_union_set = intersect_domain, subtract_domain
 
     def gist(self, points: Set) -> Any:  # noqa: ANN401
-        """A simpler function that agrees with this one at the points of a set, or for parameters of one."""
+        """A simpler function that agrees with this one at the points of a set, or for parameters of one.
+
+        Of tuples of which the set has no points it has none.
+        """
         if is_params(need_set(points, "a gist")):
             return self.gist_params(points)
-        return self._where(points, lambda f, own: f.gist(own), True)
+        return self._where(points, lambda f, own: f.gist(own), False)
 
     def intersect_params(self, context: Set) -> Any:  # noqa: ANN401
         """The function for parameters of a set alone."""

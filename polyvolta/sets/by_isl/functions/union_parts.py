@@ -193,7 +193,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "add_pw_multi_aff add_pw_aff", lambda self, f: union_add(self, graph_of(f))),
     ("Map", "apply_union_pw_multi_aff apply_aff", applied),
     ("Map", "floor", itself),
-    ("Map", "scale_val", on_values(lambda f, n: f * integer(n))),
+    ("Map", "scale_val", on_values(lambda f, n: f.scale_val(n))),
     ("Map", "scale_down_val", on_values(lambda f, n: f.scale_down_val(n))),
     ("Map", "mod_val", on_values(lambda f, n: f % integer(n))),
     ("Map", "scale_multi_val", scaled),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SpaceMismatch, UnknownName, kind_of
+from ...text.tokens import is_word
 from ...values import kinds
 from ...values.shape import spaced
 from ...values.space import PARAMS, POINT, Space, Tuple, whole
@@ -35,6 +36,8 @@ def of_names(
     if wrong or len({*names}) < len(names):
         what = f"{wrong[0]!r} is no name" if wrong else "a name stands twice"
         raise UnknownName(what, where=", ".join(map(str, names)))
+    for name in filter(is_word, names):
+        raise UnknownName(f"{name!r} is no name", where=", ".join(names), hint="it is a word of the notation")
     return Space(Tuple(None, sides[0]) if dims is None else None, Tuple(None, sides[-1]), outer)
 
 

@@ -382,13 +382,20 @@ def of_parts(name: str) -> Callable[..., Any]:
 def by_spaces(self: Any) -> list[Any]:  # noqa: ANN401
     """The function on each of its tuples."""
     keys = dict.fromkeys(s.space.key for s, _ in self.pieces)
-    return ListOf([self._with_pieces(self.param_names, [p for p in self.pieces if p[0].space.key == k]) for k in keys])
+    parts = [self._with_pieces(self.param_names, [p for p in self.pieces if p[0].space.key == k]) for k in keys]
+    return ListOf(map(of_one, parts))
+
+
+def of_one(f: Any) -> Any:  # noqa: ANN401
+    """The function, of a union the same as what is of one tuple."""
+    return f.of_one() if hasattr(type(f), "of_one") else f
 
 
 def extract(self: Any, space: Space) -> Any:  # noqa: ANN401
     """The function on one space, 0 where it has no pieces there."""
     found = by_tuple(True)(self, space)
-    return found._with_pieces(found.param_names, found.pieces, space if space.inp is None else Space(None, space.inp))
+    there = space if space.inp is None else Space(None, space.inp)
+    return of_one(found._with_pieces(found.param_names, found.pieces, there))
 
 
 BOTH = "PwQPolynomial PwQPolynomialFold"
