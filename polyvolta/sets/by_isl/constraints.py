@@ -54,7 +54,7 @@ class Constraint(metaclass=Named):
     ----------
     expr : of the names of dimensions and parameters.
     equal : whether it is 0.
-    space : whose dimensions it speaks of; names that it lacks are those of parameters, unless it knows these.
+    space : whose dimensions it speaks of; names that it lacks are those of parameters.
     param_names : those parameters whose positions are known.
 
     >>> from polyvolta.sets import Set
@@ -158,19 +158,13 @@ class Constraint(metaclass=Named):
 
         Raises
         ------
-        UnknownName : a coefficient is of no name, or no integer; or of one that the space, which knows its parameters,
-            does not have.
+        UnknownName : a coefficient is of no name, or no integer.
         """
-        expr, known = self.expr, None
-        if self.space.param_names is not None:
-            known = (*self.param_names, *self.space.param_names, *self.space.dims, *expr.names())
+        expr = self.expr
         for name, value in coefficients.items():
             number = whole(value)
             if number is None or not (isinstance(name, str) or name == 1):
                 raise UnknownName(f"{name!r}: {value!r} is no name with a coefficient", where=str(self.space))
-            if known is not None and isinstance(name, str) and name not in known:
-                raise UnknownName(f"no parameter or dimension is called {name!r}", where=str(self.space),
-                                  hint=nearest(name, known))  # fmt: skip
             if isinstance(name, str):
                 expr = expr + var(name) * (number - expr.coefficient(name))
             else:

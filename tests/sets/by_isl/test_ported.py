@@ -38,7 +38,7 @@ def test_numbers_are_integers_with_methods():
         False, True, False)  # fmt: skip
     assert v.le(17) and not v.lt(17) and v.max(20) == 20 and v.sgn() == 1
     assert v.is_divisible_by(17) and v.pow2() == 131072
-    assert (Val.zero(), Val.one(), Val.negone()) == (0, 1, -1) and v.get_den_val() == 1 and v / 2 == Val("17/2")
+    assert (Val.zero(), Val.one(), Val.negone()) == (0, 1, -1) and v.get_den_val() == 1 and v / 2 == 8.5
     assert pickle.loads(pickle.dumps(v)) == 17 and {17: "x"}[v] == "x" and list(range(3))[Val(1)] == 1
     for wrong in (1.5, None, "x", "1/x", True):
         with pytest.raises(Error, match="a Val is a number, not"):

@@ -108,15 +108,6 @@ def test_what_is_right_beside_it_is_as_it_was():
     assert seen == [(0,), (1,), (2,)]
 
 
-@pytest.mark.parametrize("name", ["eq_from_names", "ineq_from_names"])
-def test_a_constraint_is_of_names_that_its_space_knows(name):
-    make = getattr(Constraint, name)
-    with pytest.raises(sets.UnknownName, match="no parameter or dimension is called 'j'"):
-        make(Set("[N] -> { [i] }").get_space(), {"j": 1})
-    assert make(Set("[N] -> { [i] }").get_space(), {"N": 1, "i": 2, 1: 3}).get_coefficients_by_name() == {
-        "N": 1, "i": 2, 1: 3}  # fmt: skip
-
-
 @pytest.mark.parametrize(("owner", "name", "meant"), [
     (S, "intersct", "; did you mean intersect?"), (F, "pulback", "; did you mean pullback?"),
     (sets, "BasicSett", "; did you mean BasicSet?"), (sets, "Sett", "; did you mean Set?"),

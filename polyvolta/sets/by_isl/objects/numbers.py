@@ -336,14 +336,9 @@ for _name, _f in BOTH.items():
     setattr(Number, _name, _f)
 for _name in ("mod", "gcd", "gcdext", "is_divisible_by", "__mod__", "__rmod__"):
     setattr(Number, _name, integral(_name.strip("_").removeprefix("r")))
-OPERATORS: dict[str, Callable[..., Any]] = {
-    f"__{side}{_name}__": computed(f if not side else lambda a, b, f=f: f(b, a), dunder=True)
-    for _name, f in (("add", add), ("sub", COMPUTED["sub"]), ("mul", mul), ("truediv", div))
-    for side in ("", "r")
-}
-"""Python's operators, exact; an integer's own are but for the quotient."""
-for _name, _f in OPERATORS.items():
-    setattr(Number, _name, _f)
+for _name in ("add", "sub", "mul"):
+    setattr(Number, f"__{_name}__", computed(COMPUTED[_name], dunder=True))
+    setattr(Number, f"__r{_name}__", computed(lambda a, b, f=COMPUTED[_name]: f(b, a), dunder=True))
 for _name, _says in COMPARED.items():
     setattr(Number, f"__{_name}__", asked(_says, dunder=True))
 Number.__neg__, Number.__abs__ = Number.neg, Number.abs  # type: ignore[attr-defined]
