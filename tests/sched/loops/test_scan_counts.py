@@ -705,7 +705,7 @@ TREES = {
              "[{ S[] -> [(0)]; T[i, j, k] -> [(floor((1 - j - 2k)/4))]; U[i] -> [(floor(i/4))] },
                { S[] -> [(0)]; T[i, j, k] -> [(1 - j - 2k)]; U[i] -> [(i)] }]",
              options: "{ atomic[0]; atomic[1] }" } }""",
-        {0: 35, 3: 69, 9: 29, 100: 27},
+        {0: 37, 3: 64, 9: 26, 100: 22},
     ),
     "two parts of a domain of which one has nearly all of the other": (
         """{ domain: "[N] -> { S[i] : i >= 4 and N <= 2i <= N + 5; S[i] : 0 <= i <= N }",
