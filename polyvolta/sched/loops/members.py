@@ -16,6 +16,7 @@ from polyvolta.sched.loops.around import Around, outermost
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, has_loops
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
+from polyvolta.sched.loops.parts.wholly import wholly
 from polyvolta.sched.loops.rows.bounds import Bounds, end
 from polyvolta.sched.loops.rows.groups import groups, isolated, share
 from polyvolta.sched.loops.rows.interleave import interleaved
@@ -191,7 +192,7 @@ class BandLoops(Around):
         """
         col, lanes = self.columns[k], group.lanes
         if self.writer.parted:
-            lanes = [self.flatter(lane, k, state.known) for lane in lanes]
+            lanes = [wholly(state.known, self.flatter(lane, k, state.known), k, col) for lane in lanes]
         lanes, shared = self.conditions([lane for lane in lanes if not lane.empty], state)
         if alone and outermost(state):
             self.sharpen(k, lanes, shared, state.known)

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If, each, mapped
 from polyvolta.sched.loops.hoisting.needs import extent, stating
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
@@ -75,3 +76,24 @@ def _holds(known: Known, c: Condition) -> bool:
         return False
     row = known.columns.row(c[1])
     return known.implies_zero(*row) if c[0] == "eq" else known.implies(*row)
+
+
+def without_implied(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
+    """Code without the conditions that others of the same test imply, of what is known at all places.
+
+    Of n >= 32*b + 1 and n >= 32*b + t + 1 the first one where t >= 0: each came from another part of the code. What
+    runs is the same, and no test is longer. Cost: some linear programs for each test of several conditions.
+    """
+    return each(body, lambda node: _less_implied(known, node))
+
+
+def _less_implied(known: Known, node: Ast) -> Ast:
+    node = mapped(node, lambda inner: without_implied(known, inner))
+    if not isinstance(node, If) or len(node.conditions) < 2:
+        return node
+    left = node.conditions
+    for c in node.conditions:
+        rest = tuple(d for d in left if d is not c)
+        if rest and not isinstance(c, AnyOf) and c[0] == "ge" and _holds(known.given(stating(known, rest)), c):
+            left = rest
+    return node if len(left) == len(node.conditions) else replace(node, conditions=left)
