@@ -13,7 +13,7 @@ isl = pytest.importorskip("islpy")
 
 RIM = "0 <= i, j <= n and (i = 0 or j = 0 or i = n or j = n)"
 DIAGONALS = "0 <= i, j < n and (i = j or i + j = n)"
-HEAD = '{ domain: "[n] -> { S[i, j, k] : 0 <= k <= n and %s; T[i, j, k] : 0 <= k <= n and %s }"' % (RIM, DIAGONALS)
+HEAD = f'{{ domain: "[n] -> {{ S[i, j, k] : 0 <= k <= n and {RIM}; T[i, j, k] : 0 <= k <= n and {DIAGONALS} }}"'
 BOTH = "{ S[i, j, k] -> [(%s)]; T[i, j, k] -> [(%s)] }"
 PARTS = 'sequence: [ { filter: "{ S[i, j, k] }" }, { filter: "{ T[i, j, k] }" } ]'
 BAND = f'schedule: "[n] -> [{BOTH % ("i", "i")}, {BOTH % ("j", "j")}]", options: "{{ atomic[x] }}"'
