@@ -21,7 +21,7 @@ def test_a_window_that_a_loop_has_all_of_or_nothing_is_a_condition():
         "if (32 * b + t < n)",
         "  for (int c0 = 0; c0 < n; c0 += 32)",
         "    if (c0 % 512 == 32 * b)",
-        "      for (int c1 = 0; c1 <= min(31, n - c0 - 1); c1 += 1)",
+        "      for (int c1 = 0; c1 < min(32, n - c0); c1 += 1)",
         "        if ((t - c1) % 8 == 0)",
         "          S(c0 + c1);",
     ]
