@@ -380,8 +380,9 @@ def _settled(e: Aff, there: Set) -> Aff:
     """
     out = Aff((), e.const)
     for atom, c in e.terms:
-        value = var(atom) if isinstance(atom, str) else _settled(atom.num, there) // atom.den
+        value = Aff(((atom, 1),))
         if isinstance(atom, Floor):
+            value = _settled(atom.num, there) // atom.den
             with suppress(Unbounded, EmptySet, BudgetExceeded):
                 f = PwAff.on(there, value)
                 least = f.min_val()
