@@ -12,6 +12,7 @@ from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Aff, Map, MultiPwAff, NotAFunction, PwAff, Set, Space, Tuple, aff, var
 from polyvolta.sets.by_isl.functions.unions import graph_of
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.functions.cells import where
 from polyvolta.sets.functions.members import MultiFunction
 from polyvolta.sets.text.tokens import is_spelt
 
@@ -104,9 +105,32 @@ def _joined(pieces: list[tuple[Set, Aff]]) -> Aff | Cases:
     found: dict[Aff, Set] = {}
     for when, e in pieces:
         found[e] = found[e] | when if e in found else when
+    if len(found) > 1:
+        found = _spared(found)
     if len(found) < 2:
         return next(iter(found), aff(0))
     return Cases(tuple((when, e) for e, when in found.items()))
+
+
+def _spared(found: dict[Aff, Set]) -> dict[Aff, Set]:
+    """Cases without those in which the expression of another one has the same values.
+
+    A function by pieces has 0 where a piece says that i is 0, and i where another one does not. Cost: an inclusion for
+    each couple of cases.
+    """
+    out = dict(found)
+    for e in sorted(found, key=lambda e: len(e.terms)):
+        for f in sorted(out.keys() - {e}, key=lambda f: -len(f.terms)):
+            if out[e].is_subset(_equal(e, f, out[e])):
+                out[f] = out[f] | out.pop(e)
+                break
+    return out
+
+
+def _equal(e: Aff, f: Aff, like: Set) -> Set:
+    """The points of the space of a set at which two expressions are equal."""
+    c = where([*like.param_names, *like.space.out.dims], [("eq", e - f)])
+    return Set._of(like.param_names, [(like.space, () if c is None else (c,))])
 
 
 def map_of(band: Band, instances: Set) -> Map:

@@ -16,12 +16,13 @@ from polyvolta.sched.loops.around import Around, outermost
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, has_loops
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
+from polyvolta.sched.loops.parts.wholly import wholly
 from polyvolta.sched.loops.rows.bounds import Bounds, end
 from polyvolta.sched.loops.rows.groups import groups, isolated, share
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclusive, valued
-from polyvolta.sched.loops.rows.lengths import constant_span, longest, span_beside
+from polyvolta.sched.loops.rows.lengths import span
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Piece, Value
@@ -191,7 +192,7 @@ class BandLoops(Around):
         """
         col, lanes = self.columns[k], group.lanes
         if self.writer.parted:
-            lanes = [self.flatter(lane, k, state.known) for lane in lanes]
+            lanes = [wholly(state.known, self.flatter(lane, k, state.known), k, col) for lane in lanes]
         lanes, shared = self.conditions([lane for lane in lanes if not lane.empty], state)
         if alone and outermost(state):
             self.sharpen(k, lanes, shared, state.known)
@@ -360,11 +361,7 @@ class BandLoops(Around):
         shadows = Group(lanes).classes(k, col)
         if all(state.known.tableau(s.ineqs.items(), s.eqs).empty for s in shadows):
             return ()
-        found = None if b.lows or b.highs else longest(state.known, b, col)
-        found = found or constant_span(state.known, shadows, col, b.step)
-        shadows = [lane.shadows[k] for lane in lanes]
-        found = found or constant_span(state.known, shadows, col, b.step)
-        found = found or span_beside(state.known, shadows, col, b.step)
+        found = span(state.known, b, shadows, [lane.shadows[k] for lane in lanes], col)
         if found is None:
             what = f"the loop {self.name(k)} cannot be unrolled: no constant bounds how often it runs"
             state.fail(self.writer.schedule, self.at, NotScannable, what, "unroll a member within a tile")

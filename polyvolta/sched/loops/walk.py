@@ -41,6 +41,7 @@ from polyvolta.sched.loops.instances import (
 from polyvolta.sched.loops.members import BandLoops
 from polyvolta.sched.loops.names import extents, mapped_names
 from polyvolta.sched.loops.parts.below import Below
+from polyvolta.sched.loops.parts.calls import in_few_calls
 from polyvolta.sched.loops.parts.merging import together
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
@@ -437,10 +438,10 @@ class Scanner(Writer):
             nest = BandLoops(self, members, columns, at, lambda s: self.calls(name, at, s))
             return nest.visit(0, self.lanes(state, members, columns, columns), state)
         found: dict[tuple[Aff, ...], list[System]] = {}
-        for piece in pieces:
-            values = [(*state.known.whole(key, const), den) for key, const, den in piece.images.values()]
-            args = tuple(self.argument(self.columns.aff(*v)) for v in values)
-            found.setdefault(args, []).extend(exactly(self.columns, piece.system))
+        for values, some in in_few_calls(state.known, pieces, self.schedule, at):
+            whole = [(*state.known.whole(key, const), den) for key, const, den in values]
+            args = tuple(self.argument(self.columns.aff(*v)) for v in whole)
+            found.setdefault(args, []).extend(s for p in some for s in exactly(self.columns, p.system))
         out: list[Ast] = []
         for args, some in found.items():
             tested = self.conditions(some, state)

@@ -188,3 +188,13 @@ def test_elements_of_fields():
     for text in ("[A[n] -> [n]]", "[A[n] -> [x[1] -> y[2]]]"):
         with pytest.raises(PolyvoltaError, match="a field of an array has a name"):
             KNOWN.access_from_pw_multi_aff(isl.PwMultiAff(f"[n] -> {{ {text} }}"))
+
+
+@pytest.mark.parametrize("f, wanted", [
+    ("[n] -> { [(n mod 7)] : n <= 5 }", "n"), ("[n] -> { [(n mod 7)] }", "n % 7"),
+    ("[n] -> { [(floor(n/4))] : n <= 3; [(n mod 4)] : n >= 8 }", "n <= 3 ? 0 : n % 4"),
+    ("[n, m] -> { [(m + (n + m) mod 7)] : 0 <= n + m <= 5 }", "2 * m + n"),
+])  # fmt: skip
+def test_a_floor_that_has_one_value_where_a_function_has_any_is_that(f, wanted):
+    build = isl.AstBuild.from_context(isl.Set("[n, m] -> { : n >= 0 }"))
+    assert build.expr_from_pw_aff(isl.PwAff(f)).to_C_str() == wanted

@@ -187,7 +187,7 @@ TREES = {
              "[{ S[i, j] -> [(floor((1 - 2j)/3))]; T[i, j] -> [(floor(((3 - j) mod 4)/3))] },
                { S[i, j] -> [(floor((i + j + 2)/3) - 1)]; T[i, j] -> [(-i)] },
                { S[i, j] -> [(1 - 2j)]; T[i, j] -> [((3 - j) mod 4)] }]" } } }""",
-        {1: 61, 2: 110, 3: 145, 9: 511, 20: 1712},
+        {1: 56, 2: 104, 3: 139, 9: 505, 20: 1706},
     ),
     "sizes at which the loops of others leave one instance": (
         """{ domain: "[N] -> { S[]; T[i] : 1 <= i <= N - 7 and i mod 3 = 1; U[i, j] : 0 <= i < N and 0 <= j < i }",
@@ -705,7 +705,7 @@ TREES = {
              "[{ S[] -> [(0)]; T[i, j, k] -> [(floor((1 - j - 2k)/4))]; U[i] -> [(floor(i/4))] },
                { S[] -> [(0)]; T[i, j, k] -> [(1 - j - 2k)]; U[i] -> [(i)] }]",
              options: "{ atomic[0]; atomic[1] }" } }""",
-        {0: 35, 3: 69, 9: 29, 100: 27},
+        {0: 37, 3: 64, 9: 26, 100: 22},
     ),
     "two parts of a domain of which one has nearly all of the other": (
         """{ domain: "[N] -> { S[i] : i >= 4 and N <= 2i <= N + 5; S[i] : 0 <= i <= N }",

@@ -12,6 +12,7 @@ a choice among the cases that the place has: `c0 <= 3 ? c0 : 3`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import gcd
 
@@ -24,7 +25,20 @@ from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.tree import Band, Domain, Extension, Schedule
 from polyvolta.sched.wrapped import plain_tuple
-from polyvolta.sets import Aff, Map, MultiPwAff, PwAff, Set, Space, Tuple, var
+from polyvolta.sets import (
+    Aff,
+    BudgetExceeded,
+    EmptySet,
+    Map,
+    MultiPwAff,
+    PwAff,
+    Set,
+    Space,
+    Tuple,
+    Unbounded,
+    aff,
+    var,
+)
 from polyvolta.sets.by_isl.constraints import get_constraints
 from polyvolta.sets.functions.members import MultiFunction
 from polyvolta.sets.functions.piecewise import check_function
@@ -290,9 +304,11 @@ class Rewriting:
         table = self._table(f.space.inp.dims if f.space.inp is not None else (), f.space)
         over, f = (f.den, f.num) if isinstance(f, RationalPwAff) else (1, f)
         pieces: list[Piece] = [(w, e if isinstance(e, tuple) else (e,)) for w, e in f.pieces]
+        known = self._known(pieces[0][0]) if pieces else None
         if len(pieces) > 1:
-            known = self._known(pieces[0][0])
             pieces = [(w, e) for w, e in pieces if known is None or not (w & known).is_empty()]
+        pieces = [(w, tuple(_settled(one, w if known is None else w & known) for one in e)) for w, e in pieces]
+        if len(pieces) > 1:
             pieces = [(w if known is None else w.gist(known), e) for w, e in pieces]
         if not pieces and self.place is not None and self.place.schedule().is_empty():
             return [AstExpr(0)] * len(f.space.out.dims)  # what stands here never runs
@@ -362,6 +378,24 @@ class Rewriting:
         conditions = alternatives[0] if len(alternatives) == 1 else (AnyOf(tuple(alternatives)),)
         with self.spell.assuming(self.facts):
             return read(self.spell.conditions(conditions))
+
+
+def _settled(e: Aff, there: Set) -> Aff:
+    """An expression whose floors are numbers where they have one value at the points that it is for.
+
+    isl's, too, is right there alone: n mod 7 is n for 0 <= n <= 5.
+    """
+    out = Aff((), e.const)
+    for atom, c in e.terms:
+        value = Aff(((atom, 1),))
+        if isinstance(atom, Floor):
+            value = _settled(atom.num, there) // atom.den
+            with suppress(Unbounded, EmptySet, BudgetExceeded):
+                f = PwAff.on(there, value)
+                least = f.min_val()
+                value = aff(least) if least == f.max_val() else value
+        out = out + c * value
+    return out
 
 
 def _alternatives(some: Set, table: dict[str, Aff]) -> list[tuple[Condition, ...]]:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If, each, mapped
 from polyvolta.sched.loops.hoisting.needs import extent, stating
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
@@ -75,3 +76,28 @@ def _holds(known: Known, c: Condition) -> bool:
         return False
     row = known.columns.row(c[1])
     return known.implies_zero(*row) if c[0] == "eq" else known.implies(*row)
+
+
+def without_implied(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
+    """Code without the conditions that another one of the same test implies, of what is known at all places.
+
+    Of n >= 32*b + 1 and n >= 32*b + t + 1 the first one where t >= 0: each came from another part of the code. The
+    other one stands where the first of the two did, so that no test is longer. Cost: some linear programs for each two
+    conditions of a test.
+    """
+    return each(body, lambda node: _less_implied(known, node))
+
+
+def _less_implied(known: Known, node: Ast) -> Ast:
+    node = mapped(node, lambda inner: without_implied(known, inner))
+    if not isinstance(node, If) or len(node.conditions) < 2:
+        return node
+    left = list(node.conditions)
+    for c in node.conditions:
+        others = [] if isinstance(c, AnyOf) else [d for d in left if d is not c and not isinstance(d, AnyOf)]
+        d = next((d for d in others if _holds(known.given(stating(known, (d,))), c)), None)
+        if d is not None and c in left:
+            at = min(left.index(c), left.index(d))
+            left = [other for other in left if other is not c and other is not d]
+            left.insert(at, d)
+    return node if len(left) == len(node.conditions) else replace(node, conditions=tuple(left))

@@ -10,14 +10,34 @@ from collections.abc import Iterator, Sequence
 from math import inf
 
 from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, single
+from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import FLOOR, Key, System, coefficient
+from polyvolta.sched.loops.rows.linear import FLOOR, Key, System, coefficient, plus
 
 
 def several(known: Known, shadows: Sequence[System], columns: Sequence[int]) -> int:
     """How many of some columns may have several values by their shadows, and so have a loop; 0 is none."""
     each = [(s, col, bounds(known, [s], col)) for s, col in zip(shadows, columns, strict=True) if col]
     return sum(b is not None and single(known, b, [s], col) is None for s, col, b in each)
+
+
+def span(
+    known: Known, b: Bounds, shadows: Sequence[System], each: Sequence[System], col: int
+) -> tuple[Side, int] | None:
+    """A row below all values of a loop and how many steps further it goes at most; None where no number says that.
+
+    Parameters
+    ----------
+    shadows, each : of the classes of its lanes, and of the lanes.
+    """
+    found = None if b.lows or b.highs else longest(known, b, col)
+    found = found or constant_span(known, shadows, col, b.step)
+    found = found or constant_span(known, each, col, b.step)
+    found = found or span_beside(known, each, col, b.step)
+    if found is not None and b.step > 1:
+        other = span_of_residue(known, each, col, b.step, b.residue)
+        found = other if other is not None and other[1] <= found[1] else found
+    return found
 
 
 def longest(known: Known, b: Bounds, col: int) -> tuple[Side, int] | None:
@@ -48,6 +68,27 @@ def constant_span(known: Known, shadows: Sequence[System], col: int, step: int) 
             lows.append(-(-low[0] // low[1]))
             highs.append(high[0] // high[1])
     return ((((col, 1),), -min(lows), 1), (max(highs) - min(lows)) // step) if lows else None
+
+
+def span_of_residue(
+    known: Known, shadows: Sequence[System], col: int, step: int, residue: Row
+) -> tuple[Side, int] | None:
+    """A bound that is a number of steps from a loop's residue, and how many it is at most from there to the last value.
+
+    Of c = t mod 128 with t2 - 514 <= c <= t2 - 510, where 125 <= t <= 127 and 254 <= t2 <= 256, it is t - 384: no floor
+    says where the first value is. Two linear programs for each shadow.
+    """
+    key, const = plus(1, ((col, 1),), -1, residue[0]), -residue[1]
+    lows, highs = [], []
+    for s in shadows:
+        tab = known.tableau(s.ineqs.items(), s.eqs)
+        if not tab.empty:
+            low, high = tab.minimum(tab.row(key, const)), tab.maximum(tab.row(key, const))
+            if low is None or high is None:
+                return None
+            lows.append(-(-low[0] // (low[1] * step)))
+            highs.append(high[0] // (high[1] * step))
+    return ((key, const - min(lows) * step, 1), max(highs) - min(lows)) if lows else None
 
 
 def span_beside(known: Known, shadows: Sequence[System], col: int, step: int) -> tuple[Side, int] | None:

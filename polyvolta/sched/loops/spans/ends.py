@@ -8,8 +8,9 @@ from typing import Literal
 from polyvolta.sched.loops.ast import Bound, Choice, Condition, Extreme
 from polyvolta.sched.loops.conditions import any_of, stated
 from polyvolta.sched.loops.rows.bounds import Bounds, Partial, Side, outermost
+from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import System, plus, without
+from polyvolta.sched.loops.rows.linear import System, negated, plus, without
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sets import Aff
 
@@ -25,6 +26,8 @@ Term = tuple[Bound, tuple[Condition, ...]]  # a bound, and the conditions under 
 def ends(writer: Writer, known: Known, col: int, sign: int, b: Bounds) -> tuple[Bound, ...]:
     """The bounds of a loop on one side, the lower one for a sign of 1, as expressions; none where it has no end."""
     (some, each), (others, _) = ((b.low, b.lows), (b.high, b.highs))[::sign]
+    if sign == 1 and b.step > 1 and len(some) > 1:
+        some = _first_of_steps(known, some, col, b)
     if some:
         return tuple(dict.fromkeys(end_of(writer, known, s, col, sign, b) for s in some))
     if not each:
@@ -83,9 +86,48 @@ def end_of(writer: Writer, known: Known, side: Side, col: int, sign: int, b: Bou
     e = known.columns.aff(without(key, col), const)
     e = -(e // a) if sign == 1 else e // a
     if b.step > 1 and sign == 1:
+        rest = _to_residue(known, side, col, b)
+        if rest is not None:
+            return writer.argument(e + known.columns.aff(*rest))
         residue = known.columns.aff(*b.residue)
         return writer.argument(residue - b.step * ((residue - e) // b.step))
     return writer.tidy(e)
+
+
+def _to_residue(known: Known, side: Side, col: int, b: Bounds) -> Row | None:
+    """How far the first value at or beyond a lower bound is from it; None where that is not known by residues.
+
+    Of c >= c0 in steps of 8 from t on it is t, where c0 mod 8 = 0 and 0 <= t <= 7. Cost: two rows are asked for.
+    """
+    key, const, a = side
+    if a > 1:
+        return None
+    low = negated(without(key, col)), -const
+    rest, shift = known.modulo(plus(1, b.residue[0], -1, low[0]), b.residue[1] - low[1], b.step)
+    shift %= b.step
+    if len(rest) > 1 or not (known.implies(rest, shift) and known.implies(negated(rest), b.step - 1 - shift)):
+        return None
+    return rest, shift
+
+
+def _first_of_steps(known: Known, some: Sequence[Side], col: int, b: Bounds) -> Sequence[Side]:
+    """Lower bounds without those whose first value of the loop's residue is never beyond that of another one.
+
+    The first values of two are a multiple of the step apart: in steps of 8 from t on those of c >= c0 and c >= t, with
+    c0 >= 0 and t <= 7, for c0 >= t - 7. A bound whose first value no residues say is left. Cost: a row is asked for
+    each couple.
+    """
+    for side in sorted(some, key=lambda side: -len(side[0])):
+        rest = _to_residue(known, side, col, b)
+        if rest is None:
+            continue
+        low, const = plus(1, rest[0], -1, without(side[0], col)), rest[1] - side[1]
+        for key, shift, a in some:
+            beyond = plus(-1, without(key, col), -1, low), b.step - 1 - shift - const
+            if a == 1 and (key, shift, a) != side and known.implies(*beyond):
+                some = [one for one in some if one != side]
+                break
+    return some
 
 
 def furthest(kind: Literal["min", "max"], each: Sequence[Term], beyond: Bound | None) -> Bound:

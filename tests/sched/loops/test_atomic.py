@@ -1,0 +1,66 @@
+"""Atomic loops have each statement once, as isl's do."""
+
+import pytest
+
+import polyvolta.isl as ours
+from polyvolta.sched.by_isl.bands import band_of
+from polyvolta.sched.cases import Cases
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.tree import Schedule
+from tests.sched.loops.oracle import deviation
+
+isl = pytest.importorskip("islpy")
+
+RIM = "0 <= i, j <= n and (i = 0 or j = 0 or i = n or j = n)"
+DIAGONALS = "0 <= i, j < n and (i = j or i + j = n)"
+HEAD = f'{{ domain: "[n] -> {{ S[i, j, k] : 0 <= k <= n and {RIM}; T[i, j, k] : 0 <= k <= n and {DIAGONALS} }}"'
+BOTH = "{ S[i, j, k] -> [(%s)]; T[i, j, k] -> [(%s)] }"
+PARTS = 'sequence: [ { filter: "{ S[i, j, k] }" }, { filter: "{ T[i, j, k] }" } ]'
+BAND = f'schedule: "[n] -> [{BOTH % ("i", "i")}, {BOTH % ("j", "j")}]", options: "{{ atomic[x] }}"'
+INNER = f'{{ schedule: "[n] -> [{BOTH % ("k", "k")}]", child: {{ {PARTS} }} }}'
+
+
+def code(m, times, options):
+    build = m.AstBuild.from_context(m.Set("{ : }")).set_options(m.UnionMap(options))
+    return build.node_from_schedule_map(m.UnionMap(times)).to_C_str()
+
+
+def test_a_relation_with_atomic_loops_has_one_nest_with_one_call():
+    times = f"[n] -> {{ S[i, j] -> [i, j] : {RIM} }}"
+    assert code(ours, times, "{ [i, j] -> atomic[x] }").splitlines() == [
+        "for (int c0 = 0; c0 <= n; c0 += 1)",
+        "  for (int c1 = 0; c1 <= n; c1 += 1)",
+        "    if (c0 == 0 || c1 == 0 || c0 == n || c1 == n)",
+        "      S(c0, c1);",
+    ]
+    assert code(ours, times, "{ }").count("S(") == 4
+
+
+def test_a_condition_of_atomic_loops_stands_above_the_loops_inside():
+    """isl's test codegen/disjuncts."""
+    times = f"[n] -> {{ a[i, j, k, l] -> [i, j, 0, k, l] : 0 <= k, l <= n and {RIM}; "
+    times += f"b[i, j, k, l] -> [i, j, 1, k, l] : 0 <= k, l <= n and {RIM} }}"
+    found = code(ours, times, "{ [i, j, t, k, l] -> atomic[x] }")
+    assert found.replace("c0 == 0 || c1 == 0 || c0 == n || c1 == n", "c1 == n || c0 == n || c1 == 0 || c0 == 0") == (
+        code(isl, times, "{ [i, j, t, k, l] -> atomic[x] }")
+    )
+
+
+@pytest.mark.parametrize("child", [INNER, f"{{ {PARTS} }}"])
+def test_below_an_atomic_loop_each_statement_is_called_once(child):
+    """Also where a loop inside is of no type, and where no piece says the argument that is right for all of them."""
+    text = f"{HEAD}, child: {{ {BAND}, child: {child} }} }}"
+    if child != INNER:
+        text = text.replace(", k]", "]").replace("0 <= k <= n and", "")
+    tree = Schedule.parse(text)
+    found = scan(tree)
+    assert all(deviation(tree, found, {"n": n}) is None for n in range(5))
+    for name in "ST":
+        assert str(found).count(f"{name}(c0, c1") == str(found).count(f"{name}(") == 1
+
+
+def test_values_of_a_relation_that_one_expression_says_are_no_cases():
+    times = "[n] -> { S[i] -> [i] : i = 0 or i = n or 3 <= i <= 5; T[i] -> [0] : i < 0; T[i] -> [i] : i > 0 }"
+    band = band_of(ours.UnionMap(times), ours.UnionMap(times).domain())
+    assert str(dict(band.members[0].exprs)["S"]) == "i"
+    assert isinstance(dict(band.members[0].exprs)["T"], Cases)
