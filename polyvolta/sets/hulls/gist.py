@@ -8,17 +8,20 @@ emptiness test.
 What stays may still say too much: in the context `i mod 4 = 0`, the stride `i mod 12 = 0` says no more than
 `i mod 3 = 0`. The modulus of a stride is therefore divided by each of its prime factors for as long as the context
 makes up for it. A bound that no point in the context is beyond is an equality, as isl's: `i <= 2` where
-i >= 2. And of a dimension that has one value in the context nothing is said: `i < N` is `i < 4` where N = 4.
+i >= 2. And of a dimension that has one value in the context nothing is said: `i < N` is `i < 4` where N = 4. A floor goes
+where the context knows what it rounds off: `2*floor(j/2) < M` is `j < M` where j is even.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
 from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
+from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import implied, subtract
@@ -191,6 +194,7 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
         left = frame.conjunct(eqs, ineqs)
     if left is not None and any(k.eqs for k in pieces):
         left = _with_smaller_strides(_with_values(left, _values(context)), context)
+        left = _without_floors(left, context) if left.divs else left
     return left
 
 
@@ -338,6 +342,52 @@ def _with_smaller_strides(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunc
                 if weaker is not None and _same_within(c, weaker, context):
                     return _with_smaller_strides(weaker, context)
     return c
+
+
+def _without_floors(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct:
+    """The conjunct without each floor of which only bounds speak, where the context knows the remainder.
+
+    With e mod d = r on the grids of all pieces, d*floor(e/d) is e - r: where j is even, `2*floor(j/2) < M` is `j < M`.
+    A few products for each floor.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[M] -> { [j] : j < M and j mod 2 = 1 }").gist(Set("{ [j] : j mod 2 = 1 }")))
+    [M] -> { [j] : j < M }
+    """
+    base = 1 + c.n
+    grids = None
+    for k in reversed(range(len(c.divs))):
+        div, col = c.divs[k], base + k
+        if div is None or any(div[1][base:]) or any(r[col] for r in c.eqs):
+            continue
+        if any(any(d[1][col:]) for d in c.divs[k + 1 :] if d):
+            continue
+        if grids is None:
+            grids = [grid for piece in context if (grid := lattice.of_conjunct(piece)) is not None]
+        den, expr = div[0], div[1][1:base]
+        if any(dot(expr, step) % den for _, basis in grids for step in basis):
+            continue
+        remainders = {(div[1][0] + dot(expr, origin)) % den for origin, _ in grids}
+        if len(remainders) == 1:
+            exact = (div[1][0] - remainders.pop(), *div[1][1:])
+            rows = [_replaced(r, col, den, exact) for r in c.ineqs]
+            found = cj.normalise(c.n, c.divs, c.eqs, rows)
+            if found is not None and len(found.divs) < len(c.divs):
+                return _without_floors(found, context)
+    return c
+
+
+def _replaced(row: Row, col: int, den: int, exact: Row) -> Row:
+    """A bound that is the same where den times a column is `exact`, without that column."""
+    if not row[col]:
+        return row
+    times = den // gcd(den, row[col])
+    factor = times * row[col] // den
+    out = [times * v for v in row]
+    out[col] = 0
+    for k, v in enumerate(exact):
+        out[k] += factor * v
+    return tuple(out)
 
 
 def _weaker(c: Conjunct, eqs: Sequence[Row], at: int, k: int, p: int) -> Conjunct | None:
