@@ -7,9 +7,9 @@ emptiness test.
 
 What stays may still say too much: in the context `i mod 4 = 0`, the stride `i mod 12 = 0` says no more than
 `i mod 3 = 0`. The modulus of a stride is therefore divided by each of its prime factors for as long as the context
-makes up for it. A bound that no point in the context is beyond is an equality, as isl's: `i <= 2` where
-i >= 2. And of a dimension that has one value in the context nothing is said: `i < N` is `i < 4` where N = 4. A floor goes
-where the context knows what it rounds off: `2*floor(j/2) < M` is `j < M` where j is even.
+makes up for it. A bound that no point in the context is beyond is an equality, as isl's: `i <= 2` where i >= 2. And
+of a dimension that has one value in the context nothing is said: `i < N` is `i < 4` where N = 4. A floor goes where
+the context knows what it rounds off: `2*floor(j/2) < M` is `j < M` where j is even.
 """
 
 from __future__ import annotations
