@@ -24,7 +24,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame, Member
-from ..conjuncts.implies import implied, subtract
+from ..conjuncts.implies import implied, plainly_apart, subtract
 from ..engine.rows import Row, complement, dot, negate
 from ..engine.simplex import Tableau
 from ..errors import BudgetExceeded
@@ -96,8 +96,11 @@ def _uncovered(simple: list[tuple[Conjunct, Conjunct]], context: Sequence[Conjun
     """
     left = list(simple)
     for pair in simple:
-        others = [whole for whole, _ in left if whole is not pair[0] and whole.known]
-        inside = [both for k in context if (both := cj.conjoin(pair[0], k)) is not None]
+        own = pair[0]
+        inside = [both for k in context if not plainly_apart(own, k) and (both := cj.conjoin(own, k)) is not None]
+        others = [whole for whole, _ in left if whole is not own and whole.known]
+        points = [x for both in inside if (x := cj.sample(both)) is not None] if others else ()
+        others = [whole for whole in others if all(cj.holds(whole, x) for x in points)]
         if any(all(implied(both, whole) for both in inside) for whole in others):
             left.remove(pair)
     if len(left) > 1 and all(short.known for _, short in left) and _covered(context, [short for _, short in left]):
@@ -174,7 +177,7 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
         return cj.universe(c.n)
     frame = Frame((c, *context))
     own, *pieces = frame.members
-    meeting = [_meet(frame, own, k) for k in pieces]
+    meeting = [not plainly_apart(c, k) and _meet(frame, own, m) for k, m in zip(context, pieces, strict=True)]
     if not any(meeting):
         return None
     free = [r for r in own.ineqs if not all(_plainly(k, r) for k in pieces)]
@@ -208,7 +211,9 @@ def _tightened(c: Conjunct, context: Sequence[Conjunct]) -> Conjunct:
     frame = Frame((c, *context))
     own, *pieces = frame.members
     tight, met = list(own.ineqs), False
-    for k in pieces:
+    for other, k in zip(context, pieces, strict=True):
+        if plainly_apart(c, other):
+            continue
         eqs, ineqs = (*own.eqs, *k.eqs), (*own.ineqs, *k.ineqs)
         point = frame.sample(eqs, ineqs)
         met = met or point is not None
