@@ -34,7 +34,7 @@ from ..errors import BudgetExceeded
 from . import between, boxes, joint
 from .covering import covers, valid_rows, wrapped
 from .gist import irredundant
-from .pieces import NO_PARTS, Parts, Piece
+from .pieces import Parts, Piece
 from .slices import Slices
 from .widening import widened
 
@@ -154,11 +154,12 @@ def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
 
 def _within_effort(pieces: tuple[Conjunct, ...], parts: dict[Conjunct, Parts], effort: int) -> tuple[Conjunct, ...]:
     """What a search of so many steps finds."""
-    work: tuple[list[Piece], list[Piece]] = [], []
+    done: list[Piece] = []
+    todo: list[Piece] = []
     try:
-        return bounded(effort, _searched, pieces, parts, *work)
+        return bounded(effort, _searched, pieces, parts, done, todo)
     except BudgetExceeded:
-        raise _Ended(*work, pieces) from None
+        raise _Ended(done, todo, pieces) from None
 
 
 def _searched(
@@ -173,11 +174,14 @@ def _searched(
     while len(pieces) > 1:
         frame = Frame(pieces)
         slices = Slices(frame)
-        known = [Piece(m, slices, c, parts.get(c, NO_PARTS)) for m, c in zip(frame.members, pieces, strict=True)]
+        known = [Piece(m, slices, c) for m, c in zip(frame.members, pieces, strict=True)]
+        for p, c in zip(known, pieces, strict=True) if parts else ():
+            p.parts = parts[c]
         done[:], todo[:] = known[: len(pieces) - new], known[len(pieces) - new :][::-1]
         _fuse_all(frame, done, todo, thorough=True)
         done[:] = [p for p in done if p.conjunct is not None]
-        parts |= {p.told: p.parts for p in done if p.parts is not NO_PARTS}
+        if parts:
+            parts |= {p.told: p.parts for p in done}
         if len(done) < 2:
             return tuple([p.told for p in done])
         strided = [p for p in done if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
@@ -185,15 +189,16 @@ def _searched(
         if pair is None and len(done) > 2 and not _fixed(frame, done):
             fewer = _widened(tuple([p.told for p in done]))
             if fewer is not None:
-                gone = [p.parts for p in done if p.told not in fewer]
-                parts[fewer[-1]] = reduce(Parts.joined, gone)
+                if parts:
+                    parts[fewer[-1]] = reduce(Parts.joined, [p.parts for p in done if p.told not in fewer])
                 pieces, new = fewer, 1
                 continue
         pair = pair or _fusible(done, tried, _fuse_by_hull, floors=True)
         pieces = tuple([p.told for p in done if pair is None or p not in pair[:2]])
         if pair is None:
             break
-        parts[pair[2]] = pair[0].parts.joined(pair[1].parts)
+        if parts:
+            parts[pair[2]] = pair[0].parts.joined(pair[1].parts)
         pieces, new = (*pieces, pair[2]), 1
     return pieces
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Relation")
 
+FEW = 3  # pieces of a context up to which each is looked at
 FOR_A_ROW = 150  # steps (some 3 ms) to show that a row goes over the integers that does not over the rationals
 
 
@@ -97,7 +98,7 @@ def _uncovered(simple: list[tuple[Conjunct, Conjunct]], context: Sequence[Conjun
     left = list(simple)
     for pair in simple:
         own = pair[0]
-        inside = [both for k in context if not plainly_apart(own, k) and (both := cj.conjoin(own, k)) is not None]
+        inside = [both for k in context if not _apart(own, k, context) and (both := cj.conjoin(own, k)) is not None]
         others = [whole for whole, _ in left if whole is not own and whole.known]
         points = [x for both in inside if (x := cj.sample(both)) is not None] if others else ()
         others = [whole for whole in others if all(cj.holds(whole, x) for x in points)]
@@ -177,7 +178,7 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
         return cj.universe(c.n)
     frame = Frame((c, *context))
     own, *pieces = frame.members
-    meeting = [not plainly_apart(c, k) and _meet(frame, own, m) for k, m in zip(context, pieces, strict=True)]
+    meeting = [not _apart(c, k, context) and _meet(frame, own, m) for k, m in zip(context, pieces, strict=True)]
     if not any(meeting):
         return None
     free = [r for r in own.ineqs if not all(_plainly(k, r) for k in pieces)]
@@ -212,7 +213,7 @@ def _tightened(c: Conjunct, context: Sequence[Conjunct]) -> Conjunct:
     own, *pieces = frame.members
     tight, met = list(own.ineqs), False
     for other, k in zip(context, pieces, strict=True):
-        if plainly_apart(c, other):
+        if _apart(c, other, context):
             continue
         eqs, ineqs = (*own.eqs, *k.eqs), (*own.ineqs, *k.ineqs)
         point = frame.sample(eqs, ineqs)
@@ -278,6 +279,11 @@ def _untied(eqs: Sequence[Row], base: int) -> list[Row]:
             if r is not pivot and r[col] and not r[col] % pivot[col]:
                 out[k] = tuple([a - r[col] // pivot[col] * b for a, b in zip(r, pivot, strict=True)])
     return out
+
+
+def _apart(c: Conjunct, k: Conjunct, context: Sequence[Conjunct]) -> bool:
+    """Whether numbers say that no point of a piece of the context is in a conjunct; not asked where pieces are few."""
+    return len(context) > FEW and plainly_apart(c, k)
 
 
 def _plainly(k: Member, row: Row) -> bool:

@@ -42,8 +42,10 @@ NO_PARTS = Parts(0, 0)
 class Piece:
     """A member of the frame; `known` is its conjunct when it is not a fusion."""
 
-    def __init__(self, member: Member, slices: Slices, known: Conjunct | None = None, parts: Parts = NO_PARTS) -> None:
-        self.member, self.slices, self._known, self.parts = member, slices, known, parts
+    parts = NO_PARTS
+
+    def __init__(self, member: Member, slices: Slices, known: Conjunct | None = None) -> None:
+        self.member, self.slices, self._known = member, slices, known
         # between rows so far apart that no stride bridges the gap, there are other points
         self.stride = max([abs(v) for row in member.eqs for v in row[1:]], default=1)
         self._opposite: list[tuple[Row, int]] | None = None
@@ -80,7 +82,7 @@ class Piece:
 
         Or it is known before.
         """
-        if self.parts.far & other.parts.own:
+        if self.parts is not NO_PARTS and self.parts.far & other.parts.own:
             return True
         least, gap, base = other.member.least, max(self.stride, other.stride), self.member.frame.n
         for key, const in self.opposite:
@@ -191,7 +193,9 @@ class Piece:
 
     def joined(self, other: Piece, whole: Member) -> Piece:
         """The piece of the points of both, which remembers those that are known of either."""
-        both = Piece(whole, self.slices, parts=self.parts.joined(other.parts))
+        both = Piece(whole, self.slices)
+        if self.parts is not NO_PARTS:
+            both.parts = self.parts.joined(other.parts)
         both._walked = self._walked and other._walked
         both.beside = [p for p in (*self.beside, *other.beside) if not whole.holds(p)]
         whole.points += (*self.member.points, *other.member.points)
