@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import combinations
 from math import gcd, inf
+from typing import NamedTuple
 
 from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import Row, combine
 from ..errors import BudgetExceeded
+from .intervals import Box, Corners, around, covered, within
 
-EFFORT = 200_000  # steps for unions of boxes
+EFFORT = 50_000  # steps for unions of boxes
 TRIES = 60  # places on the way between two boxes that are looked at
 FEW = 4  # of these, where points are asked for
-Box = tuple[tuple[float, float], ...]  # for each dimension its least and greatest integer, infinite without a bound
 
 
 def box(c: Conjunct) -> Box | None:
@@ -58,6 +58,18 @@ def box(c: Conjunct) -> Box | None:
 Known = list[tuple[Box | None, Conjunct | None]]  # boxes, with the conjuncts that are known of them; other pieces
 
 
+class Fewer(NamedTuple):
+    """Pieces, and hulls, not freed of redundant rows.
+
+    `near` says of each of them, in this order, as bits, with which others a conjunct without floors within the union
+    may have it; None where that is not known.
+    """
+
+    pieces: tuple[Conjunct, ...]
+    hulls: tuple[Conjunct, ...]
+    near: list[int] | None
+
+
 def joined(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...]:
     """The pieces, and of those that are boxes fewer: one for two that are a box. A few comparisons for each pair.
 
@@ -68,47 +80,68 @@ def joined(pieces: Sequence[Conjunct]) -> tuple[Conjunct, ...]:
     return tuple(pieces) if found is None else _told(found)
 
 
-def fewer(pieces: Sequence[Conjunct]) -> tuple[tuple[Conjunct, ...], tuple[Conjunct, ...], bool]:
-    """Fewer pieces with the same points, hulls apart, and whether that is all that can be done with these.
+def fewer(pieces: Sequence[Conjunct]) -> Fewer:
+    """Fewer pieces with the same points, hulls apart, and what is known of pairs of these.
 
     Only where all pieces are boxes more is done than by `joined`: a box around two takes their place where others have
-    what else is in it, and a hull of two does that has no other point, not freed of redundant rows. It is all where no
-    conjunct is the union of two, and none can be widened until another one goes.
+    what else is in it, and a hull of two does that has no other point, not freed of redundant rows. Nothing more can
+    be done with a piece that has none near.
     """
     found = _joined(pieces)
     if found is None:
-        return tuple(pieces), (), False
+        return Fewer(tuple(pieces), (), None)
     if all(own for own, _ in found):
         try:
             return bounded(EFFORT, _fewer, found)
         except BudgetExceeded:
             spend(0)  # ends the caller where the budget was its own
-    return _told(found), (), False
+    return Fewer(_told(found), (), None)
 
 
-def _fewer(found: Known) -> tuple[tuple[Conjunct, ...], tuple[Conjunct, ...], bool]:
+def _fewer(found: Known) -> Fewer:
     found = _widened(found)
     known = [own for own, _ in found if own]
     partners: list[set[int]] = [set() for _ in known]
-    sure = True
+    unsure = [0] * len(known)
     for j, own in enumerate(known):
         spend(j // 8)
         for i in range(j):
             told = apart(known[i], own)
-            sure = sure and told is not None
-            if told is False:
+            if told is None:
+                unsure[i] |= 1 << j
+                unsure[j] |= 1 << i
+            elif not told and not _needs_floors(known[i], own):
                 partners[i].add(j)
                 partners[j].add(i)
     pairs = _pairs(partners)
     if not pairs:
-        return _told(found), (), sure
+        return Fewer(_told(found), (), unsure)
     of_pairs = {k for pair in pairs for k in pair}
     groups = [[k] for k in range(len(known)) if k not in of_pairs]
     alone = _told([found[k] for (k,) in groups])
     groups += [[*pair] for pair in pairs]
     found_in = [[known[k] for k in group] for group in groups]
-    sure = sure and all(_parted(one, other, known) for one, other in combinations(found_in, 2))
-    return alone, tuple([hull(known[i], known[j]) for i, j in pairs]), sure
+    corners = Corners(known)
+    near = [0] * len(groups)
+    for j, other in enumerate(found_in):
+        spend(j // 4)
+        for i in range(j):
+            if not _parted(found_in[i], other, corners):
+                near[i] |= 1 << j
+                near[j] |= 1 << i
+    return Fewer(alone, tuple([hull(known[i], known[j]) for i, j in pairs]), near)
+
+
+def _needs_floors(a: Box, b: Box) -> bool:
+    """Whether the hull of two boxes has a floor: where each has one number in some dimensions, and the first of these
+    in which they differ goes in strides, of which later ones are multiples.
+
+    >>> point = (0, 0), (0, 0)
+    >>> _needs_floors(point, ((3, 3), (5, 5))), _needs_floors(point, ((1, 1), (5, 5)))
+    (True, False)
+    """
+    steps = (v[0] - u[0] for u, v in zip(a, b, strict=True) if u[0] == u[1] and v[0] == v[1] != u[0])
+    return abs(next(steps, 1)) > 1
 
 
 def _pairs(partners: list[set[int]]) -> list[tuple[int, int]]:
@@ -125,10 +158,9 @@ def _pairs(partners: list[set[int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _parted(some: Sequence[Box], others: Sequence[Box], known: Sequence[Box]) -> bool:
+def _parted(some: Sequence[Box], others: Sequence[Box], corners: Corners) -> bool:
     """Whether a point of no box is seen between two of different groups: no conjunct within the union has them all."""
-    spend()
-    return any(not held(z, known) for a in some for b in others for z in points(a, b))
+    return any(not corners.held(z) for a in some for b in others for z in points(a, b))
 
 
 def bounds(pieces: Sequence[Conjunct]) -> Conjunct | None:
@@ -205,11 +237,13 @@ def _widened(found: Known) -> Known:
     corners = Corners(known)
     while todo:
         own, c = todo.pop()
+        spend(len(done) // 4)
         for other, _ in done if own else ():
-            spend()
             whole = around(own or (), other or ())
-            if not corners.lacks(whole) and _covered(whole, known):
-                done, todo = ([one for one in kept if not _within(one[0] or (), whole)] for kept in (done, todo))
+            if corners.lacks(whole) or not all(map(corners.held, points(own or (), other or ()))):
+                continue
+            if covered(whole, known):
+                done, todo = ([one for one in kept if not within(one[0] or (), whole)] for kept in (done, todo))
                 todo.append((whole, None))
                 break
         else:
@@ -341,14 +375,6 @@ def hull(a: Box, b: Box) -> Conjunct:
     return cj.sure(cj.normalise(n, (), (), ineqs))
 
 
-def around(a: Box, b: Box) -> Box:
-    """The least box with the points of two."""
-    pairs = zip(a, b, strict=True)
-    return tuple(
-        [(low if low < least else least, high if high > most else most) for (low, high), (least, most) in pairs]
-    )
-
-
 def held(point: Sequence[float], by: Sequence[Box]) -> bool:
     """Whether a point is in one of some boxes; an infinite coordinate stands for all that are large enough."""
     for c in by:
@@ -358,67 +384,6 @@ def held(point: Sequence[float], by: Sequence[Box]) -> bool:
         else:
             return True
     return False
-
-
-class Corners:
-    """Boxes that are asked for corners of others; which of them hold a number in a dimension is kept."""
-
-    def __init__(self, by: Sequence[Box]) -> None:
-        self._by = by
-        self._holding: dict[tuple[int, float], int] = {}  # as bits the boxes
-
-    def lacks(self, whole: Box) -> bool:
-        """Whether a corner of a box is in none of these; an infinite coordinate stands for all that are large enough.
-
-        Corners that the same boxes may hold, by the dimensions so far, are looked at together.
-
-        >>> Corners([((0, 5), (0, 2)), ((0, 2), (3, 5))]).lacks(((0, 5), (0, 5)))
-        True
-        """
-        corners, known = {(1 << len(self._by)) - 1}, self._holding  # as bits the boxes that may hold them
-        for k, ends in enumerate(whole):
-            if len(corners) > 7:
-                spend(len(corners) // 8)
-            for x in ends:
-                if (k, x) not in known:
-                    known[k, x] = sum([1 << j for j, c in enumerate(self._by) if c[k][0] <= x <= c[k][1]])
-            some, others = known[k, ends[0]], known[k, ends[1]]
-            corners = {c & there for c in corners for there in (some, others)}
-            if 0 in corners:
-                return True
-        return False
-
-
-def _within(a: Box, b: Box) -> bool:
-    for (low, high), (least, most) in zip(a, b, strict=True):
-        if low < least or high > most:
-            return False
-    return True
-
-
-def _covered(whole: Box, by: Sequence[Box]) -> bool:
-    """Whether all points of a box are in some of others."""
-    left = [whole]
-    for c in by:
-        spend(len(left) // 8)
-        left = [rest for part in left for rest in _without(part, c)]
-    return not left
-
-
-def _without(a: Box, b: Box) -> list[Box]:
-    """Disjoint boxes of the points of A that are not in B."""
-    parts: list[Box] = []
-    rest = a
-    for k, (least, most) in enumerate(b):
-        low, high = rest[k]
-        if high < least or low > most:
-            return [a]
-        if low < least:
-            parts.append((*rest[:k], (low, least - 1), *rest[k + 1 :]))
-        if high > most:
-            parts.append((*rest[:k], (most + 1, high), *rest[k + 1 :]))
-        rest = (*rest[:k], (max(low, least), min(high, most)), *rest[k + 1 :])
-    return parts
 
 
 def _conjunct(own: Box) -> Conjunct:

@@ -19,7 +19,7 @@ The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, TypeVar
 
 from ..budgets import bounded, left, spend
@@ -34,7 +34,7 @@ from ..errors import BudgetExceeded
 from . import between, boxes, joint
 from .covering import covers, valid_rows, wrapped
 from .gist import irredundant
-from .pieces import Piece
+from .pieces import Parts, Piece
 from .slices import Slices
 from .widening import widened
 
@@ -49,7 +49,8 @@ FOR_A_PAIR = 5_000  # steps (some 100 ms) for one way to fuse a pair; the longes
 PLAINLY = 400  # steps (some 5 ms) by the rows at hand alone; two of 2,950 random fusions took more
 FOR_HULLS = 2_000, 200  # steps for hulls in vain, and how many more for each piece
 FOR_WIDENING = 800  # steps to look for a piece that can be widened
-EFFORT = 200_000  # steps for all of the pieces
+EFFORT = 100_000  # steps for all of the pieces
+FOR_BOXES = 5_000, 20  # steps where pieces were boxes, which are mostly one by then, and how many more for each
 MANY = 6  # pieces from which on a point between two is looked for before anything else
 FIXED = 10  # pieces up to which points between any two show that none can be widened
 
@@ -59,7 +60,7 @@ def coalesce(self: R) -> R:
 
     Exact; every pair is compared at most three times, and a comparison is a few linear programs, at last a double
     description, or none where the pieces lie apart. It is a greedy search: not always the fewest pieces, never more
-    than with existentials spelt out. What it has come to after 200,000 steps, some seconds, is the result.
+    than with existentials spelt out. What it has come to after 150,000 steps, some seconds, is the result.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
         return _coalesced(pieces)
     except _Ended as ended:
         spend(0)  # ends the caller where the budget was its own
-        return tuple([p.told for p in (*ended.done, *reversed(ended.todo))]) or pieces
+        return ended.told
 
 
 def plainly_coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
@@ -120,41 +121,67 @@ def plainly_coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
 class _Ended(Exception):
     """The search took too long: pieces that were compared with one another, and those that were not."""
 
-    def __init__(self, done: list[Piece], todo: list[Piece]) -> None:
+    def __init__(self, done: list[Piece], todo: list[Piece], given: tuple[Conjunct, ...]) -> None:
         super().__init__()
-        self.done, self.todo = done, todo
+        self.told = tuple([p.told for p in (*done, *reversed(todo))]) or given
 
 
 @lru_cache(maxsize=1 << 10)
 def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     """See `coalesce_conjuncts`; what a budget ends is not kept."""
-    others, hulls, settles = boxes.fewer(pieces)
-    if settles and len(others) + len(hulls) > 1:
+    others, hulls, near = boxes.fewer(pieces)
+    count = len(others) + len(hulls)
+    if near and not any(near) and count > 1:
         return (*others, *map(irredundant, hulls))
     hulls = tuple([cj.sure(prune(c)) for c in hulls])
     pieces = (*others, *hulls)
-    if len(pieces) == 1:
+    if count == 1:
         pieces = () if pieces[0].is_empty else pieces
+    elif near is None:
+        pieces = _within_effort(pieces, {}, EFFORT)
     else:
-        work: tuple[list[Piece], list[Piece]] = [], []
+        every = (1 << count) - 1
+        parts = {c: Parts(1 << k, every & ~near[k] & ~(1 << k)) for k, c in enumerate(pieces)}
+        aside = [c for c, some in zip(pieces, near, strict=True) if not some]
+        some = tuple([c for c, some in zip(pieces, near, strict=True) if some])
         try:
-            pieces = bounded(EFFORT, _searched, pieces, *work)
-        except BudgetExceeded:
-            raise _Ended(*work) from None
+            pieces = (*aside, *_within_effort(some, parts, FOR_BOXES[0] + FOR_BOXES[1] * len(some)))
+        except _Ended as ended:
+            spend(0)  # ends the caller where the budget was its own
+            pieces = (*aside, *ended.told)
     return tuple([irredundant(c) if c in hulls else c for c in pieces]) if hulls else pieces
 
 
-def _searched(pieces: tuple[Conjunct, ...], done: list[Piece], todo: list[Piece]) -> tuple[Conjunct, ...]:
-    """See `coalesce_conjuncts`; all points are in the pieces that are done or to do, once there are any."""
+def _within_effort(pieces: tuple[Conjunct, ...], parts: dict[Conjunct, Parts], effort: int) -> tuple[Conjunct, ...]:
+    """What a search of so many steps finds."""
+    done: list[Piece] = []
+    todo: list[Piece] = []
+    try:
+        return bounded(effort, _searched, pieces, parts, done, todo)
+    except BudgetExceeded:
+        raise _Ended(done, todo, pieces) from None
+
+
+def _searched(
+    pieces: tuple[Conjunct, ...], parts: dict[Conjunct, Parts], done: list[Piece], todo: list[Piece]
+) -> tuple[Conjunct, ...]:
+    """See `coalesce_conjuncts`; all points are in the pieces that are done or to do, once there are any.
+
+    `parts` say what is known of pieces before.
+    """
     new = len(pieces)  # how many at the end were not compared with the others
     tried = Tried(FOR_HULLS[0] + FOR_HULLS[1] * len(pieces))
     while len(pieces) > 1:
         frame = Frame(pieces)
         slices = Slices(frame)
         known = [Piece(m, slices, c) for m, c in zip(frame.members, pieces, strict=True)]
+        for p, c in zip(known, pieces, strict=True) if parts else ():
+            p.parts = parts[c]
         done[:], todo[:] = known[: len(pieces) - new], known[len(pieces) - new :][::-1]
         _fuse_all(frame, done, todo, thorough=True)
         done[:] = [p for p in done if p.conjunct is not None]
+        if parts:
+            parts |= {p.told: p.parts for p in done}
         if len(done) < 2:
             return tuple([p.told for p in done])
         strided = [p for p in done if any(any(r[1 + frame.n :]) for r in p.member.eqs)]
@@ -162,12 +189,16 @@ def _searched(pieces: tuple[Conjunct, ...], done: list[Piece], todo: list[Piece]
         if pair is None and len(done) > 2 and not _fixed(frame, done):
             fewer = _widened(tuple([p.told for p in done]))
             if fewer is not None:
+                if parts:
+                    parts[fewer[-1]] = reduce(Parts.joined, [p.parts for p in done if p.told not in fewer])
                 pieces, new = fewer, 1
                 continue
         pair = pair or _fusible(done, tried, _fuse_by_hull, floors=True)
         pieces = tuple([p.told for p in done if pair is None or p not in pair[:2]])
         if pair is None:
             break
+        if parts:
+            parts[pair[2]] = pair[0].parts.joined(pair[1].parts)
         pieces, new = (*pieces, pair[2]), 1
     return pieces
 
@@ -314,9 +345,13 @@ def _fusible(
 
 
 def _fuse_by_hull(p: Piece, q: Piece) -> Conjunct | None:
-    """One conjunct for two pieces whose convex hull has no further point."""
+    """One conjunct for two pieces whose convex hull has no further point.
+
+    None where it has floors and these have none: two points are simpler than a line between them that goes in strides.
+    """
     fused = joint.fused(p.told, q.told)
-    return fused and irredundant(fused)
+    found = fused and irredundant(fused)
+    return None if found and found.divs and not p.told.divs and not q.told.divs else found
 
 
 def _fuse_by_strides(p: Piece, q: Piece) -> Conjunct | None:

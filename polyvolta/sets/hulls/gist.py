@@ -7,21 +7,24 @@ emptiness test.
 
 What stays may still say too much: in the context `i mod 4 = 0`, the stride `i mod 12 = 0` says no more than
 `i mod 3 = 0`. The modulus of a stride is therefore divided by each of its prime factors for as long as the context
-makes up for it. A bound that no point in the context is beyond is an equality, as isl's: `i <= 2` where
-i >= 2. And of a dimension that has one value in the context nothing is said: `i < N` is `i < 4` where N = 4.
+makes up for it. A bound that no point in the context is beyond is an equality, as isl's: `i <= 2` where i >= 2. And
+of a dimension that has one value in the context nothing is said: `i < N` is `i < 4` where N = 4. A floor goes where
+the context knows what it rounds off: `2*floor(j/2) < M` is `j < M` where j is even.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
 from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
+from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame, Member
-from ..conjuncts.implies import implied, subtract
+from ..conjuncts.implies import implied, plainly_apart, subtract
 from ..engine.rows import Row, complement, dot, negate
 from ..engine.simplex import Tableau
 from ..errors import BudgetExceeded
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Relation")
 
+FEW = 3  # pieces of a context up to which each is looked at
 FOR_A_ROW = 150  # steps (some 3 ms) to show that a row goes over the integers that does not over the rationals
 
 
@@ -94,8 +98,11 @@ def _uncovered(simple: list[tuple[Conjunct, Conjunct]], context: Sequence[Conjun
     """
     left = list(simple)
     for pair in simple:
-        others = [whole for whole, _ in left if whole is not pair[0] and whole.known]
-        inside = [both for k in context if (both := cj.conjoin(pair[0], k)) is not None]
+        own = pair[0]
+        inside = [both for k in context if not _apart(own, k, context) and (both := cj.conjoin(own, k)) is not None]
+        others = [whole for whole, _ in left if whole is not own and whole.known]
+        points = [x for both in inside if (x := cj.sample(both)) is not None] if others else ()
+        others = [whole for whole in others if all(cj.holds(whole, x) for x in points)]
         if any(all(implied(both, whole) for both in inside) for whole in others):
             left.remove(pair)
     if len(left) > 1 and all(short.known for _, short in left) and _covered(context, [short for _, short in left]):
@@ -186,7 +193,7 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
         return cj.universe(c.n)
     frame = Frame((c, *context))
     own, *pieces = frame.members
-    meeting = [_meet(frame, own, k) for k in pieces]
+    meeting = [not _apart(c, k, context) and _meet(frame, own, m) for k, m in zip(context, pieces, strict=True)]
     if not any(meeting):
         return None
     free = [r for r in own.ineqs if not all(_plainly(k, r) for k in pieces)]
@@ -206,6 +213,7 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
         left = frame.conjunct(eqs, ineqs)
     if left is not None and any(k.eqs for k in pieces):
         left = _with_smaller_strides(_with_values(left, _values(context)), context)
+        left = _without_floors(left, context) if left.divs else left
     return left
 
 
@@ -219,7 +227,9 @@ def _tightened(c: Conjunct, context: Sequence[Conjunct]) -> Conjunct:
     frame = Frame((c, *context))
     own, *pieces = frame.members
     tight, met = list(own.ineqs), False
-    for k in pieces:
+    for other, k in zip(context, pieces, strict=True):
+        if _apart(c, other, context):
+            continue
         eqs, ineqs = (*own.eqs, *k.eqs), (*own.ineqs, *k.ineqs)
         point = frame.sample(eqs, ineqs)
         met = met or point is not None
@@ -284,6 +294,11 @@ def _untied(eqs: Sequence[Row], base: int) -> list[Row]:
             if r is not pivot and r[col] and not r[col] % pivot[col]:
                 out[k] = tuple([a - r[col] // pivot[col] * b for a, b in zip(r, pivot, strict=True)])
     return out
+
+
+def _apart(c: Conjunct, k: Conjunct, context: Sequence[Conjunct]) -> bool:
+    """Whether numbers say that no point of a piece of the context is in a conjunct; not asked where pieces are few."""
+    return len(context) > FEW and plainly_apart(c, k)
 
 
 def _plainly(k: Member, row: Row) -> bool:
@@ -353,6 +368,52 @@ def _with_smaller_strides(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunc
                 if weaker is not None and _same_within(c, weaker, context):
                     return _with_smaller_strides(weaker, context)
     return c
+
+
+def _without_floors(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct:
+    """The conjunct without each floor of which only bounds speak, where the context knows the remainder.
+
+    With e mod d = r on the grids of all pieces, d*floor(e/d) is e - r: where j is even, `2*floor(j/2) < M` is `j < M`.
+    A few products for each floor.
+
+    >>> from polyvolta.sets import Set
+    >>> print(Set("[M] -> { [j] : j < M and j mod 2 = 1 }").gist(Set("{ [j] : j mod 2 = 1 }")))
+    [M] -> { [j] : j < M }
+    """
+    base = 1 + c.n
+    grids = None
+    for k in reversed(range(len(c.divs))):
+        div, col = c.divs[k], base + k
+        if div is None or any(div[1][base:]) or any(r[col] for r in c.eqs):
+            continue
+        if any(any(d[1][col:]) for d in c.divs[k + 1 :] if d):
+            continue
+        if grids is None:
+            grids = [grid for piece in context if (grid := lattice.of_conjunct(piece)) is not None]
+        den, expr = div[0], div[1][1:base]
+        if any(dot(expr, step) % den for _, basis in grids for step in basis):
+            continue
+        remainders = {(div[1][0] + dot(expr, origin)) % den for origin, _ in grids}
+        if len(remainders) == 1:
+            exact = (div[1][0] - remainders.pop(), *div[1][1:])
+            rows = [_replaced(r, col, den, exact) for r in c.ineqs]
+            found = cj.normalise(c.n, c.divs, c.eqs, rows)
+            if found is not None and len(found.divs) < len(c.divs):
+                return _without_floors(found, context)
+    return c
+
+
+def _replaced(row: Row, col: int, den: int, exact: Row) -> Row:
+    """A bound that is the same where den times a column is `exact`, without that column."""
+    if not row[col]:
+        return row
+    times = den // gcd(den, row[col])
+    factor = times * row[col] // den
+    out = [times * v for v in row]
+    out[col] = 0
+    for k, v in enumerate(exact):
+        out[k] += factor * v
+    return tuple(out)
 
 
 def _weaker(c: Conjunct, eqs: Sequence[Row], at: int, k: int, p: int) -> Conjunct | None:

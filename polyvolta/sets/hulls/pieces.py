@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
@@ -21,8 +22,27 @@ from .slices import Slices
 FOR_POINTS = 5_000  # steps for points of a piece that are far from one another
 
 
+class Parts(NamedTuple):
+    """As bits the pieces at first that one is made of, and those with which no conjunct within the union has it.
+
+    Nor has one that contains a piece made of it.
+    """
+
+    own: int
+    far: int
+
+    def joined(self, other: Parts) -> Parts:
+        """Those of a piece that contains two."""
+        return Parts(self.own | other.own, self.far | other.far)
+
+
+NO_PARTS = Parts(0, 0)
+
+
 class Piece:
     """A member of the frame; `known` is its conjunct when it is not a fusion."""
+
+    parts = NO_PARTS
 
     def __init__(self, member: Member, slices: Slices, known: Conjunct | None = None) -> None:
         self.member, self.slices, self._known = member, slices, known
@@ -58,7 +78,12 @@ class Piece:
         return self._known or self.conjunct or cj.nothing(self.member.frame.n)
 
     def apart(self, other: Piece, floors: bool = False) -> bool:
-        """Whether two parallel rows have room between them; with `floors`, room for a multiple of a divisor, too."""
+        """Whether two parallel rows have room between them; with `floors`, room for a multiple of a divisor, too.
+
+        Or it is known before.
+        """
+        if self.parts is not NO_PARTS and self.parts.far & other.parts.own:
+            return True
         least, gap, base = other.member.least, max(self.stride, other.stride), self.member.frame.n
         for key, const in self.opposite:
             found = least.get(key)
@@ -169,6 +194,8 @@ class Piece:
     def joined(self, other: Piece, whole: Member) -> Piece:
         """The piece of the points of both, which remembers those that are known of either."""
         both = Piece(whole, self.slices)
+        if self.parts is not NO_PARTS:
+            both.parts = self.parts.joined(other.parts)
         both._walked = self._walked and other._walked
         both.beside = [p for p in (*self.beside, *other.beside) if not whole.holds(p)]
         whole.points += (*self.member.points, *other.member.points)

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 
+from ..budgets import spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, lifted
 from ..conjuncts.frame import Frame, Member
@@ -51,6 +52,7 @@ class _Union:
         self.pieces, self.frame = pieces, Frame(pieces)
         members = self.frame.members
         self.rows = list(dict.fromkeys([r for m in members for r in m.statements]))
+        spend(len(self.rows) * len(members) // 16)  # each row at points of each member
         bits = {row: 1 << k for k, row in enumerate(self.rows)}
         self.of = [reduce(or_, map(bits.__getitem__, m.statements), 0) for m in members]
         self.cut: list[int] = []  # for each piece the rows that fail at some point of it

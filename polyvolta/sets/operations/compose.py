@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
+from ..budgets import spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.implies import box
 from ..errors import SpaceMismatch
 from ..values.aff import Aff
 from ..values.shape import all_spaces, flat, linked, need_map, need_set, rearranged, single, spaced
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from ..values.map import Map
     from ..values.relation import Part, Relation, Rough
     from ..values.set import Set
+
+MANY = 64  # pairs of pieces from which on numbers are compared before anything else
 
 
 # ---- sides
@@ -294,6 +299,8 @@ def composed(
 ) -> tuple[Conjunct, ...]:
     """First one of some pieces, then one of some others. A projection for each pair.
 
+    Of many pairs those are none where numbers say that the one ends elsewhere than the other begins.
+
     Parameters
     ----------
     params : where the parameters of the first ones stand, those of the second ones, and how many there are in all.
@@ -305,8 +312,29 @@ def composed(
     mid = tuple(range(n_par + n_in + n_out, width))
     first = (*ours, *range(n_par, n_par + n_in), *mid)
     second = (*theirs, *mid, *range(n_par + n_in, n_par + n_in + n_out))
-    seconds = tuple(seconds)
-    return filled([pj.compose(c, d, width, first, second, mid) for c in firsts for d in seconds])
+    firsts, seconds = tuple(firsts), tuple(seconds)
+    if len(firsts) * len(seconds) < MANY:
+        return filled([pj.compose(c, d, width, first, second, mid) for c in firsts for d in seconds])
+    begins = [(d, _spans(d, second, mid)) for d in seconds]
+    found: list[Conjunct | None] = []
+    for c in firsts:
+        own = _spans(c, first, mid)
+        spend(1 + len(begins) // 16)
+        near = [d for d, other in begins if not any(map(_disjoint, own, other))]
+        found += [pj.compose(c, d, width, first, second, mid) for d in near]
+    return filled(found if len(found) > 1 else [*found, None])
+
+
+def _spans(c: Conjunct | cj.Beside, places: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[float, float]]:
+    """Between which numbers some dimensions of a piece lie, of which the places of its own are given."""
+    found = dict.fromkeys(dims, (-inf, inf))
+    for member, at in cj.members(c, places):
+        found |= {place: span for place, span in zip(at, box(member), strict=True) if place in found}
+    return list(found.values())
+
+
+def _disjoint(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    return a[0] > b[1] or b[0] > a[1]
 
 
 def apply_domain(self: Map, other: Map) -> Map:

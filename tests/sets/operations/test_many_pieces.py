@@ -1,11 +1,13 @@
-"""Intersections of so many pieces that their operands are coalesced first; beside isl."""
+"""Intersections and compositions of many pieces, beside isl: operands are coalesced first, or pairs left out."""
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from polyvolta.sets import Set
-from polyvolta.sets.operations import algebra
+from polyvolta.sets import Map, Set, budget
+from polyvolta.sets.operations import algebra, compose
 
 BOX = " and ".join(f"0 <= {d} <= 9" for d in "cdef")
 
@@ -43,3 +45,40 @@ def test_an_operand_that_is_in_more_pieces_once_existentials_are_spelt_out_stays
         monkeypatch.setattr(algebra, name, value)
     sides = [tuple(Set(f"{{ [i, j] : i = {n}j; [i, j] : i >= 3; [i, j] : j >= 3 }}").parts[0][1]) for n in "23"]
     assert [*algebra._fewer(*sides)] == sides
+
+
+@pytest.mark.parametrize("n", ["", "N + "])
+def test_compositions_of_many_pieces_leave_out_what_numbers_tell_apart(n):
+    """It was a projection for each of 10,000 pairs, of which few meet."""
+    isl = pytest.importorskip("islpy")
+    rng = random.Random(len(n))
+    first = [(rng.randint(0, 60), rng.randint(0, 9), rng.randint(0, 9)) for _ in range(30 if n else 100)]
+    texts = (
+        "[N] -> { " + "; ".join(f"[i] -> [{n}i + {b}, {c}] : {a} <= i <= {a + 3}" for a, b, c in first) + " }",
+        "[N] -> { " + "; ".join(f"[{c}, i] -> [{n}{a}, i] : {b} <= i" for a, b, c in first) + " }",
+        "[N] -> { " + "; ".join(f"[i, {c}] -> [i - {b}] : {n}{a} <= i <= {a + 3}" for a, b, c in first) + " }",
+    )
+    for k, other in enumerate(texts[1:]):
+        with budget(60_000):
+            found = Map(texts[0]).apply_range(Map(other))
+        assert isl.Map(str(found)).is_equal(isl.Map(texts[0]).apply_range(isl.Map(other))), k
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compositions_are_the_same_by_each_pair(seed, monkeypatch):
+    rng = random.Random(seed)
+
+    def text(names):
+        x, y = names
+        low, high = rng.randint(-3, 9), rng.randint(0, 9)
+        return rng.choice([f"2{x} = {low}", f"{x} = {low}", f"{low} <= 3{x} <= {high}", f"{y} >= {low}", f"{x} <= {y}"])
+
+    for _ in range(5):
+        maps = [
+            Map("{ " + "; ".join(f"[x, y] -> [y, x] : {text('xy')} and {text('yx')}" for _ in range(10)) + " }")
+            for _ in range(2)
+        ]
+        found = maps[0].apply_range(maps[1])
+        with monkeypatch.context() as patch:
+            patch.setattr(compose, "MANY", 1000)
+            assert maps[0].apply_range(maps[1]) == found
