@@ -235,7 +235,9 @@ class Builder:
         number, every = self.numbered(group), pieces
         apart = None if self.limits.coalesce else self.extents(group)
         pieces = tuple([p for p in every if p.valid or (self.coincident and p.coincident)])
-        edges = tuple([replace(p.edge(number), valid=True) for p in pieces])
+        edges = tuple([p.edge(number) for p in pieces])
+        if self.coincident:  # what is behind such a row is nearer by simple loops than by skewed ones
+            edges = tuple([replace(e, valid=True, near=False) for e in edges])
         found = find_carrying_row(self.depths(group), len(self.params), edges, self.negative, apart)
         if found is None:
             other = replace(self, coincident=False)

@@ -53,10 +53,10 @@ def extent(statement: Set, k: int) -> int:
     >>> [extent(s, k) for k in range(2)]
     [-1, 9]
     """
-    pieces = (statement if len(statement.pieces) == 1 else statement.simple_hull()).parts
-    if not pieces:
+    if not statement.pieces:
         return 0
-    c, params = pieces[0][1][0], len(statement.param_names)
+    hull = statement if len(statement.pieces) == 1 else statement.simple_hull()
+    c, params = hull.parts[0][1][0], len(statement.param_names)
     return -1 if _grows(c, params, params + k) else _extent(c, params + k)
 
 
