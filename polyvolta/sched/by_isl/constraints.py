@@ -15,6 +15,7 @@ from typing import Any
 from polyvolta.sched.by_isl.plain import Plain
 from polyvolta.sched.by_isl.schedule import Schedule
 from polyvolta.sched.errors import BadProgram
+from polyvolta.sched.scheduler.fusion import Fuse
 from polyvolta.sched.scheduler.schedule import schedule
 from polyvolta.sched.scheduler.texts import ARGUMENTS, arguments_of
 from polyvolta.sched.tree import Context
@@ -160,9 +161,10 @@ class ScheduleConstraints(Plain):
         return replace(self, domain=self.domain.apply(changed), **moved)
 
     def compute_schedule(self) -> Schedule:
-        """A schedule tree that respects them, with statements in one band wherever that is possible, as isl's.
+        """A schedule tree that respects them, statements in one band where one uses what another made nearby, as isl's.
 
-        Where isl's option says so, `set_schedule_serialize_sccs(1)` of a context, only those that need it share one.
+        Where isl's options of a context say so, only those that need it share one, `set_schedule_serialize_sccs(1)`, or
+        those that lose neither width nor outer parallelism by it, `set_schedule_maximize_coincidence(1)`.
         The context of these constraints is what may be assumed, which the tree does not tell. Pairs of instances that
         the domain does not have ask nothing, as in isl, also of statements that it does not have.
 
@@ -171,7 +173,7 @@ class ScheduleConstraints(Plain):
         known = Set.universe(self.domain)
         found = schedule(
             self.domain,
-            "min" if option("schedule_serialize_sccs") else "max",
+            _fusing(),
             validity=_between(known, self.validity),
             proximity=_between(known, self.proximity),
             coincidence=_between(known, self.coincidence),
@@ -190,6 +192,13 @@ class ScheduleConstraints(Plain):
     def __str__(self) -> str:
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         return "{ " + ", ".join(f'{n}: "{v}"' for n, v in said.items() if v is not None and v != NOTHING) + " }"
+
+
+def _fusing() -> Fuse:
+    """Which statements share a band, as the options of the context say."""
+    if option("schedule_serialize_sccs"):
+        return "min"
+    return "paper" if option("schedule_maximize_coincidence") else "near"
 
 
 def _between(known: Set, pairs: Map) -> Map:

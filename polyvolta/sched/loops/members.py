@@ -272,7 +272,7 @@ class BandLoops(Around):
         if self.typed("unroll", k + 1, group.lanes):
             return search([], lambda kn: by_presence(kn, group, k, self.columns[k]), known)
         if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
-            return search([], lambda kn: by_tests(kn, group, k, self.columns[k]), known)
+            return search([], lambda kn: by_tests(kn, group, k, self.columns[k], state.outer), known)
         return ()
 
     def beside_calls(self, k: int, group: Group, state: State, sure: bool) -> tuple[Ast, ...]:
@@ -401,8 +401,9 @@ class BandLoops(Around):
                         lane.piece.promote(inner.outer)
                     if k + 1 < len(self.members) and (settled or lane.resolves(k, self.columns)):
                         lane.project(self.columns, inner.known, k + 1)
-                nest = self.moved(k, (((col, 1),), shift, 1)) if shift else self
-                body += nest.visit(k + 1, lanes, inner)
+                    if writer.parted:
+                        lane.close(k, self.columns, inner.outer, inner.known)
+                body += (self.moved(k, (((col, 1),), shift, 1)) if shift else self).visit(k + 1, lanes, inner)
         if not body:
             return ()
         rows = needed(known, inside.known, body, col, b.system(col))

@@ -20,6 +20,7 @@ shares a loop between statements whose values interleave and tests inside, unles
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -120,6 +121,7 @@ def scan(
     differ in numbers alone, at most 64 with what the others have besides. Where that is more, too, or beyond 16
     different ranges that do not all lie between numbers, what all have is separate if that leaves but four loops, the
     statements share the others as by default, and the notes say so.
+    While it runs Python collects no cycles of objects, of which it leaves none: that is a tenth of its time.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> from polyvolta.sets import Set, var
@@ -206,11 +208,15 @@ def _scanned(
         scanners.append(one)
         return one
 
+    collecting = gc.isenabled()
     try:
+        gc.disable()  # nothing but what is known has cycles, and that ends here: a collection would find none
         return _walked(scanner, schedule.root, context, branches)
     finally:
         for one in scanners:
             one.columns.given.clear()
+        if collecting:
+            gc.enable()
 
 
 def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None, branches: bool) -> Scan:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.loops.ast import Ast, Block, Call, Condition
@@ -308,7 +309,7 @@ class Scanner(Writer):
         What stays whole is in windows of remainders, or at values of floors, if there are any (`windows`). What then is
         not exact gets strides that integers leave: no loop runs, nor test is made, between.
         """
-        equated = lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, below)  # noqa: E731
+        equated = cache(lambda p, strides=False: self.lane(p, state, members, columns, loops, strides, below))
         if self.parted and len(state.pieces) > 1:
             joins = lambda *some: as_one(state.known, loops, *([equated(p) for p in o] for o in some))  # noqa: E731
             state = state.with_pieces([*self.searched(state.pieces, together, state.known, state.pieces, joins)])
@@ -374,7 +375,7 @@ class Scanner(Writer):
         piece.pin(state.outer)
         piece.promote(state.outer)
         if self.parted:
-            piece.tie([col for col in columns if col])
+            piece.tie([col for col in columns if col], state.known.ineqs)
             piece.land([col for col in loops if col][1:], state.outer)
             if piece.locals():
                 piece.flatten(strides, state.known.ineqs)

@@ -5,6 +5,8 @@
            parallel members as either has alone, and share a loop in which one uses what the other made at a
            distance that does not grow with the parameters
     max    two clusters become one if together they have any band, and if one uses what the other made, such a loop
+    near   two clusters become one if one uses what the other made and stays close to it in the band they have together,
+           however wide and parallel that is; what isl does by default
 
 "paper" is what isl calls maximising band depth and coincidence: a matrix product and a pointwise operation on its
 result become the one band of the paper's figures, while a chain of two products, one of which would lose a parallel
@@ -13,11 +15,16 @@ loop, does not.
 Clusters are merged one by one in the order of the program, the nearest first; first it is tried whether all components
 can be one cluster, as they often can. Two may not become one if something between them would have to run both after
 and before it.
+
+With "near" they are merged along uses, those first that can be aligned in most directions, and what has to run between
+two is merged with them (S. Verdoolaege, "Integer set library: manual", options `schedule_whole_component` and
+`schedule_maximize_band_depth`, which are off).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from polyvolta.sched.components import Arc, connected, strongly_connected
@@ -25,12 +32,101 @@ from polyvolta.sched.scheduler.bands import Found, Prior, complement
 from polyvolta.sched.scheduler.farkas import cone
 from polyvolta.sched.scheduler.pieces import Piece, steps, within
 from polyvolta.sched.scheduler.problem import distance
-from polyvolta.sets.engine.rows import dot
+from polyvolta.sets.conjuncts import conjunct as cj
+from polyvolta.sets.conjuncts import lattice
+from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.conjuncts.lattice import echelon
+from polyvolta.sets.engine.rows import Row, dot, negate
 
-Fuse = Literal["paper", "max", "min"]
+Fuse = Literal["paper", "max", "min", "near"]
 Group = tuple[int, ...]
 Explain = Callable[[Callable[[], str]], object]
 """Called with what makes a step's text, which nobody may want."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Use:
+    """What one statement uses of what another made.
+
+    Parameters
+    ----------
+    pieces : over (parameters, source, sink).
+    equalities : of all their points, forms over (1, parameters, source, sink).
+    first : where the iterators begin in these.
+    weight : how many iterators of the sink the source's say.
+    """
+
+    source: int
+    sink: int
+    pieces: tuple[Conjunct, ...]
+    equalities: tuple[Row, ...]
+    first: int
+    weight: int
+
+    @property
+    def arc(self) -> Arc:
+        return self.source, self.sink
+
+    def small(self, form: Row) -> bool:
+        """Whether a distance is at most SMALL, either way, at all pairs of instances. Exact."""
+        return all(_at_most(c, form, SMALL) and _at_most(c, negate(form), SMALL) for c in self.pieces)
+
+    def at_one_place(self, source: Row, sink: Row) -> bool:
+        """Whether a member has one value, of parameters and numbers, for all sources or for all sinks of it."""
+        ends = (
+            (*source[self.first :], *(0,) * len(sink[self.first :])),
+            (*(0,) * len(source[self.first :]), *sink[self.first :]),
+        )
+        rows = [e[self.first :] for e in self.equalities]
+        return any(_rank([*rows, end]) == _rank(rows) for end in ends)
+
+
+SMALL = 2
+
+
+def _at_most(c: Conjunct, form: Row, bound: int) -> bool:
+    """Whether a form is at most a number at all integer points. Exact; by the cone, else an integer program."""
+    edge = cone(c)
+    if edge.nonnegative((bound - form[0], *negate(form[1:]))):
+        return True
+    if edge.integral and not edge.relaxed:
+        return False
+    beyond = cj.normalise(c.n, c.divs, c.eqs, (*c.ineqs, (form[0] - bound - 1, *form[1:], *(0,) * len(c.divs))))
+    return beyond is None or beyond.is_empty
+
+
+def _rank(rows: Sequence[Sequence[int]]) -> int:
+    return len(echelon([tuple(r) for r in rows if any(r)]))
+
+
+def uses_of(
+    pieces: Sequence[Piece],
+    home: dict[int, int],
+    fresh: Callable[[Group], Prior],
+    depths: Callable[[Group], tuple[int, ...]],
+) -> list[Use]:
+    """What statements of different parts use of each other, in the order of the pieces."""
+    found: dict[Arc, list[Conjunct]] = {}
+    for p in pieces:
+        if p.near and home[p.source] != home[p.sink]:
+            found.setdefault(p.arc, []).append(p.conjunct)
+    return [_use(arc, cs, fresh(arc), depths(arc)) for arc, cs in found.items()]
+
+
+def _use(arc: Arc, conjuncts: Sequence[Conjunct], fresh: Prior, depths: Sequence[int]) -> Use:
+    """A use and its weight, of the directions that source and sink have no row for."""
+    n = conjuncts[0].n
+    grids = [g for c in conjuncts if (g := lattice.of_conjunct(c)) is not None]
+    rows = tuple(lattice.equalities(n, lattice.joined(grids))) if grids else ()
+    split = 1 + n - depths[1]
+    first = split - depths[0]
+    source, sink = fresh
+    # the sink's last directions first, so that a row's leading entry is one of the sink's if it has any
+    turned = echelon(
+        [(*[dot(d, r[split:]) for d in reversed(sink)], *[dot(d, r[first:split]) for d in source]) for r in rows]
+    )
+    weight = sum(1 for r in turned if any(r[: len(sink)]) and any(r[len(sink) :]))
+    return Use(*arc, tuple(conjuncts), rows, first, weight)
 
 
 class Fusion:
@@ -83,6 +179,8 @@ class Fusion:
         parts = self.parts
         if len(parts) == 1 or self.fuse == "min":
             return parts
+        if self.fuse == "near":
+            return self._in_order(self._aligned())
         if len(parts) > 2 and self._accepted(parts, silent=True):
             self.explain(lambda: f"{self.names(self.nodes)} become one cluster")
             return [self.nodes]
@@ -98,6 +196,75 @@ class Fusion:
                         break
             done.append(current)
         return self._in_order(done)
+
+    def _aligned(self) -> list[Group]:
+        """Clusters merged along uses as long as what is used stays close, each named by its first part.
+
+        A use that keeps parts of its distances large, where one side is at one place, is tried after all others. A
+        merge that is refused is not tried again, nor is one that takes in what was refused.
+        """
+        home = {v: k for k, part in enumerate(self.parts) for v in part}
+        uses = [
+            u
+            for u in uses_of(self.pieces, home, self.fresh, self.depths)
+            if all(self._mergeable(self.parts[home[v]]) for v in u.arc)
+        ]
+        refused: set[Use] = set()
+        late: set[Use] = set()
+        while todo := [u for u in uses if u not in refused and home[u.source] != home[u.sink]]:
+            best = min(todo, key=lambda u: (u in late, -u.weight, home[u.sink] - home[u.source]))
+            whole = self._sorted(self._between(home, best))
+            inside = [u for u in uses if {*u.arc} <= {*whole}]
+            if not refused.isdisjoint(inside):
+                refused.add(best)
+            elif best not in late and not late.isdisjoint(inside):
+                late.add(best)
+            else:
+                again = best in late
+                if self._close(whole, [u for u in inside if home[u.source] != home[u.sink]], late):
+                    home.update(dict.fromkeys(whole, min(home[v] for v in whole)))
+                    self.explain(lambda whole=whole: f"{self.names(whole)} become one cluster")
+                elif again or best not in late:
+                    refused.add(best)
+                    self.explain(lambda whole=whole: f"{self.names(whole)} stay apart: no use between them stays close")
+        return [tuple([v for v in self.nodes if home[v] == k]) for k in sorted({*home.values()})]
+
+    def _mergeable(self, part: Group) -> bool:
+        """Whether a part has a band, or needs none."""
+        return not any(self.fresh(part)) or bool(self._band(part).width)
+
+    def _between(self, home: dict[int, int], use: Use) -> Group:
+        """The statements of two clusters, and of all that have to run between them."""
+        ends = {home[v] for v in use.arc}
+        arcs = {(home[a], home[b]) for a, b in self.arcs}
+        ways = [{*ends}, {*ends}]
+        for reached, pairs in zip(ways, (arcs, {(b, a) for a, b in arcs})):
+            while more := {b for a, b in pairs if a in reached and b not in reached}:
+                reached |= more
+        kept = ways[0] & ways[1]
+        return tuple([v for v in self.nodes if home[v] in kept])
+
+    def _close(self, whole: Group, uses: Sequence[Use], late: set[Use]) -> bool:
+        """Whether some of the uses between the clusters stay close in the band of all of them.
+
+        A use whose distances are large only in members in which one side is at one place, and which has as many other
+        members as it can be aligned in, is close enough once it is late, if no part loses members; until then it
+        becomes late.
+        """
+        joint = self._band(whole)
+        if not joint.width:
+            return False
+        number, depths = {v: k for k, v in enumerate(whole)}, self.depths(whole)
+        spared = joint.width if joint.width >= max(self._band(p).width for p in self.parts if p[0] in number) else 0
+        for u in uses:
+            source, sink = number[u.source], number[u.sink]
+            far = [f for f in joint.rows if not u.small(distance(source, sink, f, depths))]
+            spare = len(far) <= spared - u.weight and all(u.at_one_place(f[source], f[sink]) for f in far)
+            if not far or (spare and u in late):
+                return True
+            if spare:
+                late.add(u)
+        return False
 
     def _sorted(self, *groups: Group) -> Group:
         together = {v for g in groups for v in g}

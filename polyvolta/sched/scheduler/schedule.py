@@ -77,7 +77,8 @@ def schedule(
     Parameters
     ----------
     fuse : which statements share a band: "paper" as long as neither width nor outer parallelism is lost, "max" as many
-        as possible, "min" none that need not (module `fusion`).
+        as possible, "min" none that need not, "near" those of which one uses what another made nearby (module
+        `fusion`).
     program : a program, or the instances alone, which have the constraints that are given; or isl's text of both, as
         `{ domain: "{ S[i] : 0 <= i < 9 }", validity: "{ S[i] -> S[i + 1] }" }`.
     dependences : what has to be respected between instances of the program; by default the program's.

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..values.map import Map
     from ..values.relation import Relation
     from ..values.set import Set
+    from ..values.space import Tuple
 
 R = TypeVar("R", bound="Relation")
 
@@ -129,30 +130,44 @@ def gist_params(self: R, context: Set) -> R:
 def gist_domain(self: Map, context: Set) -> Map:
     """A simpler map that agrees with this one for inputs in `context`; see `gist`.
 
+    Of inputs in a tuple that `context` does not have nothing is left, as of a set's.
+
     >>> from polyvolta.sets import Map, Set
     >>> print(Map("{ S[i] -> A[i] : i >= 0 }").gist_domain(Set("{ S[i] : i >= 0 }")))
     { S[i] -> A[i] }
     """
-    return _within(self, lambda every: every.intersect_domain(context))
+    return _within(self, lambda every: every.intersect_domain(context), [s.inp for s, _ in self.parts], context)
 
 
 def gist_range(self: Map, context: Set) -> Map:
     """A simpler map that agrees with this one for outputs in `context`; see `gist`.
 
-    `context` says what is known of the outputs.
+    `context` says what is known of the outputs. Of those in a tuple that it does not have nothing is left.
 
     >>> from polyvolta.sets import Map, Set
     >>> print(Map("{ S[i] -> A[i] : 0 <= i < 9 }").gist_range(Set("{ A[j] : j >= 0 }")))
     { S[i] -> A[i] : i <= 8 }
     """
-    return _within(self, lambda every: every.intersect_range(context))
+    return _within(self, lambda every: every.intersect_range(context), [s.out for s, _ in self.parts], context)
 
 
-def _within(self: R, restrict: Callable[[R], R]) -> R:
-    """The gist within all points of the spaces that are in a context."""
+def _within(
+    self: R, restrict: Callable[[R], R], sides: Sequence[Tuple | None] = (), context: Set | None = None
+) -> R:
+    """The gist within all points of the spaces that are in a context.
+
+    Parameters
+    ----------
+    sides : of each space the tuple that the context restricts.
+    """
     n_par = len(self.param_names)
     every = self._of(self.param_names, [(s, (cj.universe(n_par + len(s.dims)),)) for s, _ in self.parts])
-    return gist(self, restrict(every))
+    allowed = restrict(every)  # which says what is wrong with the context
+    if context is not None and len(sides) > 0:
+        known = {s.out.key for s, _ in context.parts}
+        kept = [p for p, side in zip(self.parts, sides) if side is None or side.key in known]
+        self = self if len(kept) == len(sides) else self._of(self.param_names, kept)
+    return gist(self, allowed)
 
 
 def irredundant(c: Conjunct) -> Conjunct:

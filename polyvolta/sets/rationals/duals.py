@@ -47,8 +47,9 @@ def coefficients_of_set(self: Set) -> RationalSet:
     """See `Set.coefficients`."""
     from .rational import RationalSet
 
+    space = self.space  # which says that there are several tuples, or none
     pieces = [relaxed(c, self, "coefficients") for c in self.parts[0][1]]
-    return _of_pieces(RationalSet, self.param_names, self.space, pieces)
+    return _of_pieces(RationalSet, self.param_names, space, pieces)
 
 
 def relaxed(c: Conjunct, s: Set, what: str) -> Polyhedron | None:

@@ -116,23 +116,24 @@ class Formulas(Expressions):
         return Node("not", (tree,)) if negative else tree
 
     def holds_formula(self) -> bool:
-        """Whether the parenthesis at this token holds a formula, not an expression."""
-        depth, compares = 0, False
+        """Whether the parenthesis at this token holds a formula, not an expression, as a choice is one."""
+        inside: list[list[bool]] = []  # of each parenthesis that is open: whether it compares, whether it chooses
         for k in range(self.k, len(self.toks)):
             t = self.toks[k]
             if t == "(":
-                depth += 1
+                inside.append([False, False])
             elif t == ")":
-                depth -= 1
-                if not depth:
-                    return compares
-            elif t == "?" and depth == 1:
-                return False
+                compares, chooses = inside.pop()
+                if not inside:
+                    return compares and not chooses
+                inside[-1][0] |= compares and not chooses
+            elif t == "?":
+                inside[-1][1] = True
             elif t in COMPARISONS or t in CONNECTIVES:
                 if not self.asks:
                     return True
-                compares = True
-        return compares
+                inside[-1][0] = True
+        return inside[0][0] and not inside[0][1]  # it is not closed
 
     def choice(self) -> Aff:
         """An expression, or one of two: `i > 0 ? i : -i`, where the last may be a choice again."""

@@ -50,7 +50,7 @@ def mod_parts(e: Aff) -> list[Part]:
                     found.append((c, Aff(((atom, 1),)), den, _ZERO))
     for atom, _ in sorted(floors, key=_length):
         c = rest.get(atom, 0)
-        if not c or len(atom.num.terms) < 2 and not atom.num.const or c % atom.den:
+        if not c or _based(atom)[0] is not None or c % atom.den:
             continue
         m, num = -c // atom.den, atom.num
         if all(_covers(rest.get(a, 0), m * k) for a, k in num.terms):

@@ -64,7 +64,8 @@ def test_tiles_count_in_steps_of_one_by_an_option_and_an_argument_says_otherwise
 
 def test_serialized_components_share_no_band():
     asked = ours.ScheduleConstraints.on_domain(ours.UnionSet("{ S[i] : 0 <= i < 9; T[i] : 0 <= i < 9 }"))
-    asked = asked.set_validity(ours.UnionMap("{ S[i] -> T[i] }"))
+    pairs = ours.UnionMap("{ S[i] -> T[i] }")
+    asked = asked.set_validity(pairs).set_proximity(pairs)
     kinds = ours.schedule_node_type
     assert asked.compute_schedule().get_root().child(0).get_type() == kinds.band
     CONTEXT.set_schedule_serialize_sccs(1)

@@ -50,6 +50,11 @@ def test_the_complement_is_not_asked():
     assert text(below([FROM_5]), below([UP_TO_4], B)) == "if (N >= 5) A(); else B();"
 
 
+def test_what_runs_in_both_branches_is_not_asked_for():
+    assert text(below([FROM_5]), below([UP_TO_4])) == "A();"
+    assert text(below([FROM_5]), below([UP_TO_4]), below([IS_2], B)) == "A(); if (N == 2) B();"
+
+
 def test_what_conditions_inside_exclude_is_in_the_other_branch():
     """N = 2 and N = 3, under M >= 3, run nothing where N >= 5; beside a call they say nothing of it."""
     inside = below([IS_2], B), below([IS_3], D)

@@ -2,7 +2,11 @@
 
 import gc
 
+import pytest
+
 from polyvolta.sched import Band, Domain, Member, Schedule, scan
+from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.loops import scan as scanning
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
@@ -73,3 +77,37 @@ def test_floors_that_were_asked_for_are_in_no_tableau_that_does_not_speak_of_the
     assert tab.always(((b, 1),), 0)
     assert tab.always(((i, -1),), 4)
     assert not tab.always(((i, -1),), 2)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_cycles_are_collected_after_a_scan_as_they_were_before(enabled, monkeypatch):
+    """None is looked for while one runs, nor after it where whoever called it looks for none."""
+    seen = []
+    finished = scanning._finished
+    monkeypatch.setattr(scanning, "_finished", lambda *given: seen.append(gc.isenabled()) or finished(*given))
+    if not enabled:
+        gc.disable()
+    try:
+        scan(Schedule(Domain(Set("{ S[i] : 0 <= i < 4 }"), Band((Member((("S", var("i")),)),)))))
+        with pytest.raises(NotScannable):
+            scan(Schedule(Domain(Set("{ S[i] : i < 4 }"), Band((Member((("S", var("i")),)),)))))
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
+    assert seen and not any(seen)
+
+
+def test_rows_are_asked_for_together_as_they_are_one_by_one(monkeypatch):
+    """Of c0 + c1 <= 7, 2*c1 <= c0 + f, and f = floor(c0/4) with one tableau; a row that fails ends it."""
+    columns = Columns([])
+    c0, c1 = columns.loop(0), columns.loop(1)
+    f = columns.floor(4, ((c0, 1),), 0)
+    known, made = Known(columns), []
+    rows = [(((c0, 1),), 0), (((c1, 1),), 0), (((c0, -1), (c1, -1)), 7), (((c0, 1), (c1, -2), (f, 1)), 0)]
+    asked = [(((f, -1),), 1), (((c1, -1),), 3), (((c0, 1), (c1, -1)), 0), (((c1, -1),), 1), (((c0, -1),), 6)]
+    each = [known.ensures(rows, *row) for row in asked]
+    assert each == [True, True, True, False, False]
+    beside = Known._beside
+    monkeypatch.setattr(Known, "_beside", lambda *given: made.append(given) or beside(*given))
+    assert known.ensures_all(rows, asked[:3]) and not known.ensures_all(rows, asked)
+    assert len(made) == 2

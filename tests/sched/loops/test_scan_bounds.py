@@ -8,6 +8,7 @@ from polyvolta.sched.loops import writer
 from polyvolta.sched.loops.ast import For, If
 from polyvolta.sched.loops.rows import order
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, budget
 from tests.sched.loops.counting import counted
@@ -226,6 +227,74 @@ def test_lanes_that_say_the_same_are_compared_once(monkeypatch):
     domain = "[N] -> { " + "; ".join(f"{n}[i] : 0 <= i < N" for n in names) + " }"
     found = lines(domain, "[N] -> [{ " + "; ".join(f"{n}[i] -> [(i)]" for n in names) + " }]", sizes=[{"N": 2}])
     assert len([line for line in found if "for" in line]) == 1 and len(asked) < 10
+
+
+BLOCK = {"N": 2000, "w": 3}
+
+
+def test_a_window_of_remainders_in_a_tile_begins_where_the_tile_does():
+    """The floor of what is in a tile of a multiple of its divisor is at least the tile's: of c1 >= 512*c0 and c1 =
+    64*q + r it is q >= 8*c0, which rationals miss by a part of 64."""
+    domain = "[N, w] -> { S[b, i] : 0 <= w <= 3 and 0 <= 512b <= i < N and i <= 512b + 511 and i mod 64 >= 16w }"
+    found = lines(domain, "[{ S[b, i] -> [(b)] }, { S[b, i] -> [(i)] }]", sizes=[BLOCK, {"N": 60, "w": 3}])
+    assert "for (int c1 = 512 * c0 + 16 * w; c1 < min(N, 512 * c0 + 512); c1 += 1)" in found[-3].strip()
+
+
+def test_a_floor_has_one_value_by_what_is_promised_of_sizes():
+    """Of 0 <= k <= 8*p + 7 where p <= 3 is promised floor(k/32) is 0: k ends with its block."""
+    tree = Schedule.parse(
+        """{ domain: "[N, p] -> { S[r, i, k] : 0 <= r <= 3 and 8p <= i <= 8p + 7 and 0 <= k <= i and k < N and
+             floor(k/8) mod 4 = (p + r) mod 4 }", child: { context: "[N, p] -> { [] : 0 <= p <= 3 }", child: {
+             schedule: "[{ S[r, i, k] -> [(r)] }, { S[r, i, k] -> [(i)] }, { S[r, i, k] -> [(k)] }]" } } }"""
+    )
+    found = assert_scans(tree, [{"N": n, "p": p} for n in (0, 5, 20, 40) for p in (0, 2, 3)])
+    assert "%" not in to_c(found, macros=False).split("\n")[-2]
+
+
+def of_owner(block, owners, band, domain="0 <= i < N", names="i", whose="i"):
+    """Loops of what one of some owners of blocks in turn has, the owner being a parameter."""
+    own = f"floor({whose}/{block}) mod {owners} = p"
+    members = ", ".join(f"{{ S[{names}] -> [({e})] }}" for e in band)
+    return assert_scans(
+        Schedule.parse(f"""{{ domain: "[N, p] -> {{ S[{names}] : {domain} and {own} }}", child: {{
+            context: "[N, p] -> {{ [] : 0 <= p < {owners} }}", child: {{ schedule: "[{members}]" }} }} }}"""),
+        [{"N": n, "p": p} for n in (0, 7, 23) for p in (0, 1, owners - 1)],
+    )
+
+
+def test_tiles_with_blocks_of_one_owner_are_as_far_apart_as_these():
+    """Of c0 = floor(i/4) where floor(i/2) mod 32 is p it is c0 = floor(p/2) mod 16, known once i is away."""
+    found = of_owner(2, 32, ["floor(i/4)", "i"])
+    (loop,) = [node for node in found.body if isinstance(node, For)] or found.body[0].body
+    assert loop.step == 16 and counted(found.body, {"N": 1000, "p": 5}) <= 120
+
+
+@pytest.mark.parametrize(("block", "owners", "tile", "most"), [(4, 8, 5, 3011), (5, 3, 4, 4304)])
+def test_a_tile_has_the_points_of_one_block_of_an_owner_at_most(block, owners, tile, most):
+    """None of those between are tested whose they are: 5 points of a tile where blocks of 4 are 32 apart."""
+    band = [f"floor(i/{tile})", f"floor(j/{tile})", "i", "j"]
+    found = of_owner(block, owners, band, "0 <= j <= i < N", "i, j", "j")
+    assert "%" not in to_c(found, macros=False)
+    assert counted(found.body, {"N": 100, "p": 2}) <= most
+
+
+@pytest.mark.parametrize(
+    ("block", "owners", "tile", "n", "p"), [(8, 3, 12, 1, 1), (8, 3, 12, 7, 1), (8, 3, 12, 8, 1), (1, 8, 3, 5, 5)]
+)
+def test_sizes_at_which_an_owner_has_nothing_are_asked_for_before_tiles(block, owners, tile, n, p):
+    band = [f"floor({e}/{tile})" for e in ("i", "j", "k")] + ["i", "j", "k"]
+    found = of_owner(block, owners, band, "0 <= i, j, k < N", "i, j, k", "k")
+    assert counted(found.body, {"N": n, "p": p}) == 1
+
+
+def test_a_lane_is_made_once_for_each_piece(monkeypatch):
+    """Whether others are one, and what is of all, is asked of the same lanes."""
+    made = []
+    lane = Scanner.lane
+    monkeypatch.setattr(Scanner, "lane", lambda self, piece, *given: made.append(piece) or lane(self, piece, *given))
+    domain = "[N] -> { S[i] : 0 <= i < N or N + 2 <= i < 2N or 3N <= i <= 4N; T[i] : 1 <= i <= N }"
+    lines(domain, "[N] -> [{ S[i] -> [(i)]; T[i] -> [(i)] }]", sizes=[{"N": 3}])
+    assert made and len({id(piece) for piece in made}) == len(made)
 
 
 HOLES = (  # statements with holes between them and floors in all bounds

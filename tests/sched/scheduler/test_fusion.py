@@ -89,14 +89,14 @@ TEXTS = {
 
 # which statements share an outermost band
 CLUSTERS = {
-    "chain": {"min": "S1 | S2", "paper": "S1+S2", "max": "S1+S2"},
-    "blur": {"min": "S1 | S2", "paper": "S1 | S2", "max": "S1+S2"},
-    "two products": {"min": "S1 | S2", "paper": "S1 | S2", "max": "S1+S2"},
-    "reversed": {"min": "S1 | S2", "paper": "S1+S2", "max": "S1+S2"},
-    "transposed": {"min": "S1 | S2", "paper": "S1+S2", "max": "S1+S2"},
-    "apart": {"min": "S1 | S2", "paper": "S1 | S2", "max": "S1+S2"},
-    "between": {"min": "S1 | S2 | S3", "paper": "S1 | S2 | S3", "max": "S1+S2 | S3"},
-    "sum": {"min": "S2", "paper": "S2", "max": "S2"},
+    "chain": {"min": "S1 | S2", "paper": "S1+S2", "max": "S1+S2", "near": "S1+S2"},
+    "blur": {"min": "S1 | S2", "paper": "S1 | S2", "max": "S1+S2", "near": "S1+S2"},
+    "two products": {"min": "S1 | S2", "paper": "S1 | S2", "max": "S1+S2", "near": "S1+S2"},
+    "reversed": {"min": "S1 | S2", "paper": "S1+S2", "max": "S1+S2", "near": "S1+S2"},
+    "transposed": {"min": "S1 | S2", "paper": "S1+S2", "max": "S1+S2", "near": "S1+S2"},
+    "apart": {"min": "S1 | S2", "paper": "S1 | S2", "max": "S1+S2", "near": "S1 | S2"},
+    "between": {"min": "S1 | S2 | S3", "paper": "S1 | S2 | S3", "max": "S1+S2 | S3", "near": "S1+S2+S3"},
+    "sum": {"min": "S2", "paper": "S2", "max": "S2", "near": "S1+S2"},
 }
 
 
@@ -107,7 +107,7 @@ def outermost(tree):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize("fuse", ["min", "paper", "max"])
+@pytest.mark.parametrize("fuse", ["min", "paper", "max", "near"])
 def test_the_clusters(name, fuse):
     program = nest_from_source(TEXTS[name])
     tree = schedule(program, fuse)

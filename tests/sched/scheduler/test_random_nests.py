@@ -50,7 +50,7 @@ def block(draw, loops, deep):
 
 @given(
     block((), True),
-    st.sampled_from(("paper", "max", "min")),
+    st.sampled_from(("paper", "max", "min", "near")),
     st.booleans(),
     st.booleans(),
 )

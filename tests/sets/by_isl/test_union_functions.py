@@ -120,3 +120,21 @@ def test_a_function_as_objective():
     f = PwAff("{ [a, b] -> [floor((b - 2*floor((-a)/4))/5)] }")
     assert s.max_val(f) == 30 and s.min_val(f) == 0
     assert Set("{ [-1]; [1] }").min_val(PwAff("{ [x] -> [x] }")) == -1
+
+
+@pytest.mark.parametrize(
+    "other", ["{ A[i] -> [2i] }", "{ A[i] -> [2i] : i < 7; A[i] -> [0] : i > 9 }", "{ C[i] -> [i] }"]
+)
+def test_a_function_of_one_tuple_is_added_to_one_of_several(other):
+    f = Map("{ A[i] -> [i] : i > 0; B[i, j] -> [i + j] }")
+    both = f.union_add(PwAff(other))
+    assert both.is_equal(f.union_add(Map(other)))
+    assert both.domain().is_equal(f.domain() | PwAff(other).domain())
+    f = Map("{ A[i] -> T[i, 0] : i > 0; B[i, j] -> T[i + j, j] }")
+    assert f.union_add(MultiPwAff("{ A[i] -> T[2i, 1] }")).is_equal(f.union_add(Map("{ A[i] -> T[2i, 1] }")))
+
+
+def test_what_has_no_one_tuple_has_no_coefficients():
+    for s in ("{ }", "{ A[i] : i > 0; B[] }"):
+        with pytest.raises(SpaceMismatch):
+            Set(s).coefficients()

@@ -203,3 +203,25 @@ def test_a_row_that_takes_long_is_left(monkeypatch, steps):
         assert rows(whole) <= rows(early)
         longer += rows(whole) < rows(early)
     assert longer or steps > 1
+
+
+@pytest.mark.parametrize(
+    ("domain", "range_"),
+    [
+        ("{ A[i] : i >= -3 }", "{ B[i] : i >= -3 }"),
+        ("{ C[i] : i >= -3 }", "{ D[i] : i >= -3 }"),
+        ("{ A[i] : i < 4; B[i] : i < 4 }", "{ C[i] : i < 4 }"),
+        ("{ }", "{ }"),
+    ],
+)
+def test_of_tuples_that_a_context_does_not_have_nothing_is_left(domain, range_):
+    m, domain, range_ = Map("{ A[i] -> B[i] : i > 0; B[i] -> C[i] : i > 1 }"), Set(domain), Set(range_)
+    for kept, context, within in (
+        (m.gist_domain(domain), domain, m.intersect_domain(domain)),
+        (m.gist_range(range_), range_, m.intersect_range(range_)),
+    ):
+        names = {space.out.name for space, _ in context.parts}
+        sides = {s.inp.name if context is domain else s.out.name for s, _ in kept.parts}
+        assert sides == names & {"A" if context is domain else "B", "B" if context is domain else "C"}
+        again = kept.intersect_domain(domain) if context is domain else kept.intersect_range(range_)
+        assert again.is_equal(within)

@@ -311,6 +311,19 @@ def test_entries_by_cases_and_ranges(text, expected):
         assert set(beside.wrap().points()) == {(a, b, a + 1) for a, b in here}
 
 
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("{ [i] : ((i > 1 ? 1 : 2)) >= 2 }", "{ [i] : i <= 1 }"),
+        ("{ [i] : (((i > 1 ? 1 : 2)) >= 2 and (i > 0 or i < -3)) }", "{ [1]; [i] : i < -3 }"),
+        ("{ [i] : (((i > 1 ? 1 : (i > 0 ? 5 : 3)) > 3 ? i : 7)) = 7 }", "{ [i] : i > 1 or i <= 0 }"),
+        ("{ [i] : ((i > 1 and (i < 4)) ? 1 : (2)) = 1 }", "{ [i] : 1 < i < 4 }"),
+    ],
+)
+def test_choices_in_several_parentheses(text, plain):
+    assert Set(text).is_equal(Set(plain))
+
+
 def test_choices_in_formulas_and_functions():
     found = Set("{ [a] : (a > 2 ? a : 3) < 5 and -9 <= a and not ((a = 1 ? 0 : 1) = 0) }")
     assert {p for (p,) in found.points()} == {a for a in range(-9, 9) if (a if a > 2 else 3) < 5 and a != 1}

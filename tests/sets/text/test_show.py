@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import polyvolta.sets
-from polyvolta.sets import Map, Set, var
+from polyvolta.sets import Map, PwAff, Set, var
 from polyvolta.sets.text.show import piece_texts, show_relation
 from polyvolta.sets.text.show_expressions import PAPER, PAPER_ASCII
 from polyvolta.sets.values.space import Space, Tuple
@@ -250,3 +250,19 @@ def test_no_tuple_among_others_is_an_empty_one():
 def test_a_bound_is_said_once():
     s = Set("[N] -> { [i] : -4 <= i <= 1 and 5i >= 5*floor((2i - 3)/4) + N - 6 }").project_out(0)
     assert str(s) == "[N] -> { [] : N <= 16 }"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ [i] -> [((-i) mod 2)] }",
+        "{ [i] -> [((3*i) mod 4)] }",
+        "{ [i] -> [(3*((-2*i) mod 5) - 1)] }",
+        "[N] -> { [i] -> [(i + ((-N) mod 3))] }",
+        "{ [i] -> [(floor((-i)/2))] }",
+    ],
+)
+def test_remainders_of_one_term_print_as_written(text):
+    f = PwAff(text)
+    assert str(f) == text
+    assert PwAff(str(f)).is_equal(f)

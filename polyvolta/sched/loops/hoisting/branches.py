@@ -67,7 +67,8 @@ def branched(known: Known, body: Sequence[Ast], failed: Failed = (), deep: int =
             mine, runs = _systems(known, last.conditions), _runs(known, node)
             if mine is not None and runs is not None:
                 if all(_excluded(known, a.copy().add(b)) for a in mine for b in runs):
-                    out[-1] = replace(last, other=(*last.other, *_less(known, node, (*failed, mine))))
+                    other = (*last.other, *_less(known, node, (*failed, mine)))
+                    out[-1:] = same(last.body, other) or (replace(last, other=other),)
                     continue
                 if isinstance(node, If) and all(_covered(known, system, (mine,)) for system in runs):
                     there = known.given(stating(known, last.conditions))

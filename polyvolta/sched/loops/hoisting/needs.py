@@ -18,7 +18,7 @@ from fractions import Fraction
 from itertools import islice, product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If
-from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied, uncovered
+from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied, uncovered, widest
 from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.plain import periodic
 from polyvolta.sched.loops.rows.columns import Columns
@@ -127,6 +127,7 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
         for case in cases:
             found += bounded(WORTH, of_sizes, inner, case.copy().add(loop))
         found = united(outer, [beyond(outer, s) for s in found if not outer.excludes_exactly(s)])
+        found = widest(outer, found) if len(found) <= CASES else found
         if len(found) == 1:
             return found if has_rows(found[0]) and _one_test(outer, found[0]) else []
         if 1 < len(found) <= CASES and all(_one_test(outer, s) for s in found):

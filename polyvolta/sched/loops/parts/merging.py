@@ -113,7 +113,7 @@ def _of_both(known: Known, one: Piece, other: Piece) -> Piece | None:
         return None
     around = hull(known, a, b)
     for rest in difference(known, around, telling(known, around, a)):
-        if not all(known.ensures([*rest.every_ge()], *row) for row in b.every_ge()):
+        if not known.ensures_all([*rest.every_ge()], b.every_ge()):
             return None
     both = one.copy()
     both.floors = {f: value for f, value in one.floors.items() if _is_floor(known, around, *f, *value)}
@@ -126,7 +126,7 @@ def _of_both(known: Known, one: Piece, other: Piece) -> Piece | None:
 def _is_floor(known: Known, where: System, d: int, key: Key, const: int, value: Key, shift: int, den: int) -> bool:
     """Whether floor((key . x + const)/d) is (value . x + shift)/den in a system."""
     rest, low = plus(den, key, -d, value), den * const - d * shift
-    return all(known.ensures([*where.every_ge()], *row) for row in ((rest, low), (negated(rest), den * (d - 1) - low)))
+    return known.ensures_all([*where.every_ge()], ((rest, low), (negated(rest), den * (d - 1) - low)))
 
 
 def _over(one: Piece, other: Piece) -> System | None:

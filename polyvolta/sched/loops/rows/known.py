@@ -207,8 +207,21 @@ class Known(Glance):
 
     def ensures(self, rows: Sequence[tuple[Key, int]], key: Key, const: int) -> bool:
         """Whether `key . x + const >= 0` always where some rows hold besides."""
-        plain = self.plainly(rows, negated(key))
-        return plain < const + 1 if plain is not None else self._beside(rows).always(key, const)
+        return self.ensures_all(rows, ((key, const),))
+
+    def ensures_all(self, rows: Sequence[tuple[Key, int]], asked: Iterable[tuple[Key, int]]) -> bool:
+        """`ensures` of each of some rows; those that take linear programs are asked of one tableau."""
+        tab: Sparse | None = None
+        for key, const in asked:
+            plain = self.plainly(rows, negated(key))
+            if plain is not None:
+                holds = plain < const + 1
+            else:
+                tab = tab or self._beside(rows)
+                holds = tab.always(key, const)
+            if not holds:
+                return False
+        return True
 
     def range(self, col: int) -> tuple[int | None, int | None]:
         """The least and the greatest value of a column, None where there is no bound or nothing holds anywhere."""

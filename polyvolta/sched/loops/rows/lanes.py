@@ -15,13 +15,14 @@ from polyvolta.sched.loops.rows.columns import Columns, Row, outside
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, plus
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sched.loops.rows.steps import beyond_remainders, of_multiples, one_multiple, whole
+from polyvolta.sched.loops.rows.steps import beyond_quotients, beyond_remainders, of_multiples, one_multiple, whole
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 MISSED = 8  # values beyond its integers that a bound is looked at for
 WORTH = 2000  # steps that one of these may take
 FEW = 8  # parts of a piece at single values of iterators
+BRIEF = 2  # steps of loops that are not brief
 
 
 class Lane:
@@ -62,7 +63,8 @@ class Lane:
         self._project(columns, known, start, found)
         if self.rounds and not self.exact:
             before, each = self.shadows, [(k, col) for k, col in enumerate(columns) if col and k >= start]
-            self._project(columns, known, start, found, whole, of_multiples(beyond_remainders(self.piece.system)))
+            system = of_multiples(beyond_quotients(beyond_remainders(self.piece.system)))
+            self._project(columns, known, start, found, whole, system)
             if not self.exact and all(before[k].rows_of(col) == self.shadows[k].rows_of(col) for k, col in each):
                 self.shadows = before
 
@@ -146,7 +148,8 @@ class Lane:
     def resolved(self, inner: Sequence[int], depth: int, known: Known) -> System | None:
         """The system without the inner loops, the values that two inequalities leave put in; None if they leave none.
 
-        Projecting e away from 0 <= N - 4*(c + 3*e) <= 3 loses that c is floor(N/4) modulo 3.
+        Projecting e away from 0 <= N - 4*(c + 3*e) <= 3 loses that c is floor(N/4) modulo 3. Where none does, those are
+        looked for that are left once what has no divisor is away: i of 0 <= i - 4*c <= 3, 0 <= i - 64*q - 2*p <= 1.
         """
         found: list[Row] = []
         gone = {c for c in self.piece.system.columns() if c >= LOCAL}.union(filter(None, inner))
@@ -158,7 +161,12 @@ class Lane:
             found.extend(rows)
             return bool(rows)
 
-        rest = self.piece.system.without(gone, known.low, known.high, resolve)
+        system = self.piece.system
+        rest = system.without(gone, known.low, known.high, resolve)
+        rows = [key for key, _ in (*system.every_ge(), *[row[:2] for row in system.mods])] if not found else ()
+        plain = gone.difference([c for key in rows for c, v in key if abs(v) > 1])
+        if rows and plain and plain != gone:
+            rest = system.without(plain, known.low, known.high).without(gone, known.low, known.high, resolve)
         return rest if found else None
 
     def resolves(self, k: int, columns: Sequence[int]) -> bool:
@@ -215,6 +223,23 @@ class Lane:
             return out
         out.project(columns, known, k)
         return out if out.loose(k, columns) < self.loose(k, columns) else self
+
+    def close(self, k: int, columns: Sequence[int], outer: Callable[[Key], bool], known: Known) -> None:
+        """Put in the values that all other columns leave floors inside loop k, if loops inside are exact then.
+
+        Of 0 <= i - 32*q - 4*p <= 3 and 0 <= i - 5*c1 <= 4 it is q = floor((5*c1 - 4*p + 4)/32) once c1 has its value: a
+        tile has one of the blocks at most, and no loop runs through the others to test whose they are. Instances are
+        the same. Loops of two iterations stay as they are. Cost: projections of a piece that is not exact.
+        """
+        inner = [(s, col) for s, col in zip(self.shadows[k + 1 :], columns[k + 1 :], strict=True) if col]
+        if not all(s.exact or _brief(s, col) for s, col in inner):
+            new = self.copy()
+            if new.piece.pin(outer, True, [col for col in columns[k + 2 :] if col]):
+                new.piece.promote(outer)
+                if not new.piece.system.empty:
+                    new.project(columns, known, k + 1)
+                    if all(s.exact for s in new.shadows[k + 1 :]):
+                        self.piece, self.shadows, self.asked = new.piece, new.shadows, False
 
     def at_multiples(self, k: int, columns: Sequence[int], known: Known) -> Lane:
         """The lane with equalities for congruences that numbers leave one multiple, for its loops from number k on.
@@ -360,6 +385,12 @@ def one_by_one(
             return None
         out += some
     return out if 0 < len(out) <= most else None
+
+
+def _brief(s: System, col: int) -> bool:
+    """Whether two opposite inequalities leave a loop one iteration or two."""
+    both = [const + s.ineqs.get(negated(key), BRIEF - const) for key, const in s.ineqs.items() if coefficient(key, col)]
+    return min(both, default=BRIEF) < BRIEF
 
 
 def tight(columns: Columns, system: System, depth: int, gone: set[int]) -> Iterator[Row]:

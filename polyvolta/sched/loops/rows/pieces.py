@@ -354,7 +354,7 @@ class Piece:
         """
         return self._state(lambda: landed(self.system, self.columns, columns, outer, often))
 
-    def tie(self, columns: Sequence[int]) -> None:
+    def tie(self, columns: Sequence[int], known: Mapping[Key, int]) -> None:
         """Equate floors that are always as far from a column or its negative, or from 0.
 
         Such as e and floor((i + 3)/4) where i <= 4*e <= i + 3.
@@ -362,9 +362,10 @@ class Piece:
         Parameters
         ----------
         columns : those that are tried, of floors with the same denominator.
+        known : inequalities that hold besides; those of columns of the piece count.
         """
         self._nest()
-        self._state(lambda: chain(tied(self.system, self.floors, columns), zeros(self.system, columns)))
+        self._state(lambda: chain(tied(self.system, self.floors, columns, known), zeros(self.system, columns)))
 
     def _nest(self) -> None:
         """Let floors with local values be of columns that have the value of a finer one: floor(i/8) is floor(c/2) where

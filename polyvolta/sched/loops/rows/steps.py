@@ -328,6 +328,27 @@ def beyond_remainders(system: System) -> System:
     return system if out is None else out
 
 
+def beyond_quotients(system: System) -> System:
+    """A system with the rows of quotients that their remainders leave of other rows; itself if there are none.
+
+    Of 0 <= i - 64*q <= 63 and 128*c0 <= i comes 2*c0 <= q: rationals say 128*c0 - 63 <= 64*q, by which a loop over
+    i >= 64*q + 16*w begins up to 63 too early. Integers are the same: a row that has a divisor is one of multiples.
+    Cost: as many sums of rows as there are of these and remainders of local columns.
+    """
+    out = None
+    for key, low in system.ineqs.items():
+        high, den = system.ineqs.get(negated(key)), abs(key[-1][1]) if local(key) else 1
+        if high is None or not 0 < low + high < den or local(key[:-1]):
+            continue
+        for other, least in system.ineqs.items():
+            rest = () if local(other) else plus(1, other, 1, key)
+            g = gcd(*[v for _, v in rest])
+            if g > 1 and other != negated(key) and (least + low) % g and den % g == 0:
+                out = out or system.copy()
+                out.ge(rest, least + low)
+    return system if out is None else out
+
+
 def one_multiple(system: System, low: Ends, high: Ends) -> Iterator[tuple[Key, int]]:
     """Rows that are 0 by congruences of which constant bounds leave one multiple.
 
@@ -347,11 +368,19 @@ def one_multiple(system: System, low: Ends, high: Ends) -> Iterator[tuple[Key, i
 
 
 def tied(
-    system: System, floors: Mapping[tuple[int, Key, int], tuple[Key, int, int]], columns: Sequence[int]
+    system: System,
+    floors: Mapping[tuple[int, Key, int], tuple[Key, int, int]],
+    columns: Sequence[int],
+    known: Mapping[Key, int],
 ) -> Iterator[tuple[Key, int]]:
     """Rows that are 0 of floors with local values, by linear programs; and of what is in steps beyond a member.
 
     Such as e where a member has the value i - 4*e and 0 <= i <= 1: floor(i/4), which is no floor of what is left.
+
+    Parameters
+    ----------
+    known : inequalities that hold besides; those of columns of the system count. Of 0 <= k <= 8*p + 7 where p <= 15 is
+        known outside floor(k/128) is 0.
     """
     locals_ = [(d, v) for (d, _, _), v in floors.items() if len(v[0]) and local(v[0]) and v[2] == 1]
     steps = dict.fromkeys({c for c in system.columns() if c >= LOCAL}, 0)
@@ -364,7 +393,7 @@ def tied(
         return
     place = {c: 1 + k for k, c in enumerate(sorted(system.columns()))}
     tab = Tableau(len(place))
-    for row in system.every_ge():
+    for row in (*system.every_ge(), *[row for row in known.items() if all(c in place for c, _ in row[0])]):
         tab.add_ineq(dense(place, *row))
     for den, (value, const, _) in () if tab.empty else locals_:
         said = {c for (d, _, _), v in floors.items() if d == den and not local(v[0]) for c, _ in v[0]}

@@ -84,7 +84,7 @@ def by_strides(
         if wider and (d or known.columns.of_sizes(key)):
             wider = long(known, [group.lanes[at].shadows[k] for at in usual], col)
         if wider or (_one(some) and (d or _settled(known, [group.lanes[at] for at in usual], k, columns, key))):
-            there, other = System(), System()
+            there = System()
             if d:
                 there.mod(key, const, d)
             else:
@@ -92,9 +92,8 @@ def by_strides(
             beside, others = known.given(there), [lane for at, lane in enumerate(group.lanes) if at not in rest]
             if all(beside.surely_excludes(lane.shadows[k]) for lane in others):  # both cases were the same
                 continue
-            if d == 2:
-                other.mod(key, const + 1, d)
-                return [there, other]
+            if d:
+                return [there, *_elsewhere(known, key, const, d)]
             return [there, *difference(known, System(), list(known.columns.without_mods(there).every_ge()))]
     return []
 
@@ -275,10 +274,11 @@ def by_presence(known: Known, group: Group, k: int, col: int) -> list[System]:
     return _apart(known, [lane.around(k, col, known).every_ge() for lane in group.lanes], TOLD)
 
 
-def by_tests(known: Known, group: Group, k: int, col: int) -> list[System]:
-    """Up to three cases of loops outside, if a loop with several iterations would ask at each which it is; else none.
+def by_tests(known: Known, group: Group, k: int, col: int, outer: Callable[[Key], bool]) -> list[System]:
+    """A few cases of what is outside, if a loop with several iterations would ask at each which it is; else none.
 
-    Where what one needs are two rows, as c1 = 0 and c4 = 0 of those from 0 on, the others are two, with the same code.
+    Up to three of rows of loops, else of remainders. Where what one needs are two rows, as c1 = 0 and c4 = 0 of those
+    from 0 on, the others are two, with the same code.
     """
     shadows = group.classes(k, col)
     b = bounds(known, shadows, col)
@@ -286,7 +286,42 @@ def by_tests(known: Known, group: Group, k: int, col: int) -> list[System]:
         return []
     inside = b.within(known, col)
     asked = [beyond(inside, lane.shadows[k]).every_ge() for lane in group.lanes]
-    return _apart(known, [[row for row in rows if not coefficient(row[0], col)] for rows in asked], TESTS)
+    found = _apart(known, [[row for row in rows if not coefficient(row[0], col)] for rows in asked], TESTS)
+    return found or _by_remainders(known, group.lanes, k, outer)
+
+
+def _by_remainders(known: Known, lanes: Sequence[Lane], k: int, outer: Callable[[Key], bool]) -> list[System]:
+    """Cases of remainders of what is outside of loop k that some lanes need and others don't; none if they are many.
+
+    Of S[i, j] -> [4*i + 2, 4*j] and T[i, j] -> [2*i, 4*j + 2] no loop of T asks at each j whether c0 % 4 is 2. The
+    cases are disjoint and everything, so instances are the same, and a test stands before the loop in the place of one
+    in each iteration. Small divisors are first, as they leave few remainders of the others.
+    """
+    each = [[row for row in lane.shadows[k].mods if outer(row[0]) and not known.implies_mod(*row)] for lane in lanes]
+    asked = [
+        row for row in dict.fromkeys(row for rows in each for row in rows) if any(row not in rows for rows in each)
+    ]
+    cases = [System()] if len(asked) <= CASES else []
+    for key, const, d in sorted(asked, key=lambda row: row[2]):
+        found = []
+        for case in cases:
+            there = System()
+            there.mod(key, const, d)
+            for part in (there, *_elsewhere(known.given(case), key, const, d)):
+                part.add(case)
+                found += [] if known.surely_excludes(part) else [part]
+        cases = found if len(found) <= CASES else []
+    return [beyond(known, case) for case in cases] if len(cases) > 1 else []
+
+
+def _elsewhere(known: Known, key: Key, const: int, d: int) -> list[System]:
+    """Where a row is no multiple of a number: the other one of two remainders, or disjoint systems of the others."""
+    there, other = System(), System()
+    if d % 2 == 0 and known.implies_mod(key, const, d // 2):
+        other.mod(key, const + d // 2, d)
+        return [other]
+    there.mod(key, const, d)
+    return difference(known, System(), list(known.columns.without_mods(there).every_ge()))
 
 
 def _apart(known: Known, each: Iterable[Iterable[Row]], most: int) -> list[System]:

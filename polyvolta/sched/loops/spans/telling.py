@@ -6,6 +6,7 @@ Which rows tell one from another, what both say, how they are made disjoint, and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
@@ -84,10 +85,10 @@ def hull(known: Known, a: System, b: System) -> System:
     """The rows of each of two systems that hold on the other."""
     out = System()
     for one, other in ((a, b), (b, a)):
-        tab = known.tableau(other.ineqs.items(), other.eqs)
-        for row in one.every_ge():
-            if tab.always(*row):
-                out.ge(*row)
+        tab, said = known.tableau(other.ineqs.items(), other.eqs), dict(other.every_ge())
+        for key, const in one.every_ge():
+            if said.get(key, inf) <= const or known.says(key, const) or tab.always(key, const):
+                out.ge(key, const)
     out.untie()
     return out
 

@@ -6,7 +6,7 @@
 What loops need says less where they are of sums and floors of iterators: their bounds are those of shadows, and each
 says but a part of what an instance has. The iterators themselves say which sizes leave any. Where none is, nothing is
 called, whatever the loops are. Sizes are asked for once, if code run at a few others makes many tests for nothing; at
-all that leave something there is one test more.
+all that leave something there is one test more. What is asked may be of several, as n > 8*p of blocks of the owner p.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 
 from polyvolta.sched.loops.ast import Ast, Block, If
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
@@ -22,12 +23,14 @@ from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, System
 from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sched.loops.rows.steps import beyond_quotients
 from polyvolta.sched.loops.weighing.sizes import FEW, WORTH, counted
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 NEAR = 0, 1, 2, 4  # how far sizes with nothing at which code is run are from those with something
+ALIKE = 1, 3, 10  # what others are of which that is asked
 
 
 def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
@@ -41,8 +44,9 @@ def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...
         there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
         return (replace(node, body=something_before(there, pieces, node.body, writer)),)
     rows = System()
-    for row in _shared(known, pieces):
-        if any(idle > FEW and idle == tests for tests, idle, _ in (counted(body, at) for at in _alike(known, row))):
+    for row in sorted(_shared(known, pieces), key=lambda row: -len(row[0])):  # of few sizes what others don't say
+        each = (counted(body, at) for at in _beside(known, row)) if not known.given(rows).implies(*row) else ()
+        if any(idle > FEW and idle == tests for tests, idle, _ in each):
             rows.ge(*row)
     if not has_rows(rows):
         return body
@@ -50,32 +54,35 @@ def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...
     return guarded(conditions, less(body, conditions), body[0].at)
 
 
-def _alike(known: Known, row: Row) -> Iterator[dict[str, int]]:
-    """Sizes that are alike at which a row of one of them does not hold."""
-    ((_, v),), const = row
-    for n in NEAR:
-        at = dict.fromkeys(known.columns.sizes, v * (-const - 1 - n))
-        values = {known.columns.ids[name]: value for name, value in at.items()}
+def _beside(known: Known, row: Row) -> Iterator[dict[str, int]]:
+    """Sizes at which a row does not hold: alike for a row of one of them, else as alike as they may be but for one."""
+    key, const = row
+    sizes = {known.columns.ids[name]: name for name in known.columns.sizes}
+    (col, v), *others = sorted(key, key=lambda term: (abs(term[1]) > 1, term[0] in known.high))
+    for short, other in product(NEAR, ALIKE if others else (None,)):
+        if other is None:
+            values = dict.fromkeys(sizes, v * (-const - 1 - short))
+        else:
+            values = {c: min(max(other, known.low.get(c, other)), known.high.get(c, other)) for c in sizes}
+            values[col] = v * (-const - 1 - short - sum([w * values[c] for c, w in others]))
         rows = [r for r in known.ineqs.items() if all(c in values for c, _ in r[0])]
-        if all(value > 0 for value in at.values()) and all(
-            k + sum([w * values[c] for c, w in key]) >= 0 for key, k in rows
-        ):
-            yield at
+        if min(values.values()) > 0 and all(k + sum([w * values[c] for c, w in key]) >= 0 for key, k in rows):
+            yield {name: values[c] for c, name in sizes.items()}
 
 
 def _shared(known: Known, pieces: Sequence[Piece]) -> list[Row]:
-    """What a number says of a size in all of some pieces, beyond what is known: the weakest in any."""
+    """What numbers say of sizes in all of some pieces, beyond what is known: the weakest in any."""
     found: dict[tuple, int] | None = None
     with suppress(BudgetExceeded):
         for piece in pieces:
             gone = {c for c in piece.system.columns() if c >= LOCAL}
-            s = bounded(WORTH, piece.system.without, gone, known.low, known.high)
+            s = bounded(WORTH, beyond_quotients(piece.system).without, gone, known.low, known.high)
             if s.empty:
                 continue
-            rows = {key: const for key, const in s.every_ge() if len(key) == 1 and abs(key[0][1]) == 1}
+            rows = {key: const for key, const in s.every_ge() if any(abs(v) == 1 for _, v in key)}
             shared = rows if found is None else found
             found = {key: max(const, shared[key]) for key, const in rows.items() if key in shared}
         sizes = {known.columns.ids[name] for name in known.columns.sizes}
-        some = [(key, const) for key, const in (found or {}).items() if key[0][0] in sizes]
+        some = [(key, const) for key, const in (found or {}).items() if all(c in sizes for c, _ in key)]
         return [row for row in some if not known.implies(*row)]
     return []

@@ -108,15 +108,17 @@ def from_list(space: Space, functions: Iterable[Any]) -> Any:  # noqa: ANN401
     return union(flat, [m.rename_range(space.out.name) for m in spaces(flat)])
 
 
-def union_add(self: Map, other: Map) -> Map:
-    """The sum where both have a value, and where one has one, that; exact.
+def union_add(self: Map, other: Any) -> Map:  # noqa: ANN401
+    """The sum where both have a value, and where one has one, that; exact. The other may be of one tuple.
 
     Raises
     ------
-    SpaceMismatch : one is known everywhere for some parameters alone, the other at some points.
+    SpaceMismatch : one is known everywhere for some parameters alone, the other at some points; what is added is no
+        function.
     """
     if self._is_union and (fractions := beside_fractions(self, other)) is not None:
         return fractions.union_add(other)
+    other = graph_of(other)
     if is_everywhere(self) != is_everywhere(other):
         known, at = (self, other) if is_everywhere(self) else (other, self)
         if known.domain().is_universe():  # type: ignore[attr-defined]
