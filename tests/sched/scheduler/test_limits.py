@@ -4,6 +4,7 @@ import random
 from functools import reduce
 from itertools import product
 from operator import or_
+from typing import Any
 
 import pytest
 
@@ -112,14 +113,14 @@ def test_coefficients_and_constants_that_are_limited():
     ]
     both = Set("[N] -> { A[i] : 0 <= i < N; B[i] : 0 <= i < N }")
     near = Map("{ A[i] -> B[i - 3]; A[i] -> A[i + 1]; B[i] -> B[i + 1] }")
-    given = {"validity": near, "proximity": near, "fuse": "max"}
+    given: dict[str, Any] = {"validity": near, "proximity": near, "fuse": "max"}
     assert "B[i] → [i + 3]" in str(schedule(both, **given))
     assert members(schedule(both, **given, max_constant=2)) == [["i"], ["i"]]
 
 
 def test_each_band_begins_with_a_parallel_member_where_asked_for():
     domain, steps = Set("[N] -> { S[i, j] : 0 <= i, j < N }"), Map("{ S[i, j] -> S[i + 1, j]; S[i, j] -> S[i, j + 1] }")
-    given = {"validity": steps, "coincidence": steps, "proximity": steps}
+    given: dict[str, Any] = {"validity": steps, "coincidence": steps, "proximity": steps}
     assert bands(schedule(domain, **given)) == [[("i", False), ("j", False)]]
     assert bands(schedule(domain, **given, outer_coincidence=True)) == [[("i + j", False)], [("i", True)]]
     assert bands(schedule(domain, outer_coincidence=True, coincidence=steps)) == [[("i + j", False)], [("i", True)]]
@@ -161,7 +162,13 @@ def test_random_constraints_of_numeric_sizes(seed):
             arcs.append(f"{a}[i, j] -> {b}[i + {di}, j + {dj}]")
             pairs += [((a, p), (b, (p[0] + di, p[1] + dj))) for p in points if (p[0] + di, p[1] + dj) in points]
         valid = Map("{ " + "; ".join(arcs) + " }").intersect_domain(domain).intersect_range(domain)
-        for asked in ({}, {"outer_coincidence": True}, {"max_coefficient": 1, "max_constant": 1}, {"coalesce": True}):
+        cases: list[dict[str, Any]] = [
+            {},
+            {"outer_coincidence": True},
+            {"max_coefficient": 1, "max_constant": 1},
+            {"coalesce": True},
+        ]
+        for asked in cases:
             tree = schedule(domain, rng.choice(("paper", "max", "min")), validity=valid, proximity=valid,
                             coincidence=valid, **asked)  # fmt: skip
             check(tree, pairs)
