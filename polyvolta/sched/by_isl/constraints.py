@@ -165,8 +165,9 @@ class ScheduleConstraints(Plain):
 
         Where isl's options of a context say so, only those that need it share one, `set_schedule_serialize_sccs(1)`, or
         those that lose neither width nor outer parallelism by it, `set_schedule_maximize_coincidence(1)`.
-        docs/isl.md has a table of the others. The context of these constraints is what may be assumed, which the tree does not tell. Pairs of instances that
-        the domain does not have ask nothing, as in isl, also of statements that it does not have.
+        docs/isl.md has a table of all options. The context of these constraints is what may be assumed, which the tree
+        does not tell. Pairs of instances that the domain does not have ask nothing, as in isl, also of statements that
+        it does not have.
 
         Raises and costs what `polyvolta.sched.schedule` does.
         """
