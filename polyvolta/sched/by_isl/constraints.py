@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from polyvolta.sched.by_isl.plain import Plain, checks_arguments
 from polyvolta.sched.by_isl.schedule import Schedule
@@ -165,8 +166,9 @@ class ScheduleConstraints(Plain):
 
         Where isl's options of a context say so, only those that need it share one, `set_schedule_serialize_sccs(1)`, or
         those that lose neither width nor outer parallelism by it, `set_schedule_maximize_coincidence(1)`.
-        The context of these constraints is what may be assumed, which the tree does not tell. Pairs of instances that
-        the domain does not have ask nothing, as in isl, also of statements that it does not have.
+        docs/isl.md has a table of all options. The context of these constraints is what may be assumed, which the tree
+        does not tell. Pairs of instances that the domain does not have ask nothing, as in isl, also of statements that
+        it does not have.
 
         Raises and costs what `polyvolta.sched.schedule` does.
         """
@@ -180,6 +182,7 @@ class ScheduleConstraints(Plain):
             conditional_validity=_between(known, self.conditional_validity),
             conditional_validity_condition=_between(known, self.condition),
             context=self.context,
+            **_asked(),
         )
         top = found.root.children[0]
         return Schedule.of(found.replace((0,), top.child) if isinstance(top, Context) else found)
@@ -205,6 +208,14 @@ def _between(known: Set, pairs: Map) -> Map:
     names = {space.out.key for space, _ in known.parts}
     kept = [(s, cs) for s, cs in pairs.parts if s.source.key in names and s.out.key in names]
     return Map._of(pairs.param_names, kept)
+
+
+def _asked() -> dict[str, Any]:
+    """The arguments of `schedule` that options of the context say; a bound is none where it is negative."""
+    most = {"max_coefficient": "schedule_max_coefficient", "max_constant": "schedule_max_constant_term"}
+    bounds = {name: value for name, of in most.items() if (value := int(option(of))) >= 0}
+    forced, apart = option("schedule_outer_coincidence"), option("schedule_treat_coalescing")
+    return {"outer_coincidence": bool(forced), "coalesce": not apart, **bounds}
 
 
 def _no_instances(domain: object) -> BadProgram:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 
+from polyvolta.sched.scheduler.limits import Extents, without_coalesced
 from polyvolta.sched.scheduler.problem import Edge, Forms, Mode, Problem
 from polyvolta.sets.engine.integer import solve_equalities
 from polyvolta.sets.engine.rows import Row, dot, negate, units
@@ -76,28 +77,43 @@ def find_band(
     prior: Prior,
     outer_parallel: bool = True,
     negative: bool = True,
+    coincident: bool = False,
+    limits: Forms | None = None,
 ) -> Found:
     """The rows of a permutable band, of none if there is no valid row.
+
+    Parameters
+    ----------
+    coincident : whether there is no band unless its first row has no distances.
+    limits : how large the coefficients of each statement's rows may be (module `limits`); None if the rows are any.
 
     Exact for the rational polyhedra of the dependences (module `farkas`). Cost: one integer program for each row, and
     one that fails unless every statement is used up.
     """
-    return _find_band(depths, params, edges, prior, outer_parallel, negative)
+    return _find_band(depths, params, edges, prior, outer_parallel, negative, coincident, limits)
 
 
 @lru_cache(maxsize=1 << 8)
 def _find_band(
-    depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], prior: Prior, outer_parallel: bool, negative: bool
+    depths: tuple[int, ...],
+    params: int,
+    edges: tuple[Edge, ...],
+    prior: Prior,
+    outer_parallel: bool,
+    negative: bool,
+    coincident: bool,
+    limits: Forms | None,
 ) -> Found:
     if not edges:
         return _free_band(depths, params, prior)
-    ways, rows = _Ways(depths, params, edges, outer_parallel, negative), []
-    if outer_parallel:
-        rows[:], ways.made["coincident"], prior = _outermost(depths, params, edges, prior, negative)
+    ways, rows = _Ways(depths, params, edges, outer_parallel or coincident, negative, limits), []
+    if outer_parallel or coincident:
+        rows[:], ways.made["coincident"], prior = _outermost(depths, params, edges, prior, negative, limits)
     flags, fresh = [True] * len(rows), fresh_directions(depths, prior)
     ways.failed["coincident"] = [_wanted(fresh)]
     while any(fresh):
-        found = ways.row(fresh) or ways.row(_longest(fresh))
+        modes: tuple[Mode, ...] = ("coincident",) if coincident and not rows else ways.modes
+        found = ways.row(fresh, modes) or ways.row(_longest(fresh), modes)
         if found is None:
             break
         forms = _upwards(found[0], depths, edges)
@@ -109,7 +125,12 @@ def _find_band(
 
 
 def most_parallel(
-    depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], prior: Prior, negative: bool = True
+    depths: tuple[int, ...],
+    params: int,
+    edges: tuple[Edge, ...],
+    prior: Prior,
+    negative: bool = True,
+    limits: Forms | None = None,
 ) -> int | None:
     """How many of the outermost members of a band are coincident; None where it takes the whole band to tell.
 
@@ -117,23 +138,28 @@ def most_parallel(
     """
     if not edges:
         return None
-    rows, problem, prior = _outermost(depths, params, edges, prior, negative)
+    rows, problem, prior = _outermost(depths, params, edges, prior, negative, limits)
     fresh = fresh_directions(depths, prior)
-    if any(fresh) and problem.solve(_longest(fresh)) is not None:
+    if any(fresh) and problem.solve(_longest(fresh), limits) is not None:
         return None
     return len(rows)
 
 
 @lru_cache(maxsize=1 << 4)  # programs are large, and asked for again at once or never
 def _outermost(
-    depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], prior: Prior, negative: bool
+    depths: tuple[int, ...],
+    params: int,
+    edges: tuple[Edge, ...],
+    prior: Prior,
+    negative: bool,
+    limits: Forms | None,
 ) -> tuple[tuple[Forms, ...], Problem, Prior]:
     """The rows without distances that are new for all statements with loops left, the program they are from, and all
     rows so far."""
     problem, rows = Problem(depths, params, edges, "coincident", negative), []
     while True:
         fresh = fresh_directions(depths, prior)
-        found = problem.solve(fresh) if any(fresh) else None
+        found = problem.solve(fresh, limits) if any(fresh) else None
         if found is None:
             return tuple(rows), problem, prior
         rows.append(_upwards(found[0], depths, edges))
@@ -154,10 +180,16 @@ class _Ways:
     """
 
     def __init__(
-        self, depths: tuple[int, ...], params: int, edges: Sequence[Edge], outer_parallel: bool, negative: bool
+        self,
+        depths: tuple[int, ...],
+        params: int,
+        edges: Sequence[Edge],
+        outer_parallel: bool,
+        negative: bool,
+        limits: Forms | None,
     ) -> None:
         self.given = depths, params, edges
-        self.negative = negative
+        self.negative, self.limits = negative, limits
         self.made: dict[Mode, Problem] = {}
         self.failed: dict[Mode, list[frozenset[int]]] = {}
         self.modes: tuple[Mode, ...] = ("constant", "near", "valid") if any(e.near for e in edges) else ("valid",)
@@ -167,16 +199,17 @@ class _Ways:
         if outer_parallel:
             self.modes = ("coincident", *self.modes)
 
-    def row(self, fresh: Prior) -> tuple[Forms, bool] | None:
-        """The best row that is new for every statement with a basis in `fresh`, and whether it has no distances."""
+    def row(self, fresh: Prior, modes: Sequence[Mode]) -> tuple[Forms, bool] | None:
+        """The best row of some modes that is new for every statement with a basis in `fresh`, and whether it has no
+        distances."""
         wanted = _wanted(fresh)
-        for mode in self.modes:
+        for mode in modes:
             failed = self.failed.setdefault(mode, [])
             if any(some <= wanted for some in failed):
                 continue
             if mode in self.upon and not self.problem("valid").may_have(fresh):
                 break
-            found = self.problem(mode).solve(fresh)
+            found = self.problem(mode).solve(fresh, self.limits)
             if found is not None:
                 return found[0], mode == "coincident"
             failed.append(wanted)
@@ -242,16 +275,28 @@ def _free_band(depths: Sequence[int], params: int, prior: Prior) -> Found:
 
 
 def find_carrying_row(
-    depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], negative: bool = True
+    depths: tuple[int, ...], params: int, edges: tuple[Edge, ...], negative: bool = True, extents: Extents | None = None
 ) -> tuple[Forms, tuple[int, ...]] | None:
     """A row that is valid for all dependences and satisfies as many as possible strictly, and which (by number).
 
-    None when there is no valid row that satisfies any of them. Coefficients are negative where it takes that.
+    None when there is no valid row that satisfies any of them. Coefficients are negative where it takes that. Where it
+    runs several loops as one, it is one without these if there is one that satisfies any (module `limits`).
+
+    Parameters
+    ----------
+    extents : None where it may run several loops as one.
     """
     free = tuple([replace(e, near=False) for e in edges])
     for chosen, signs in ((edges, negative), (free, negative), (free, True)):
-        found = Problem(depths, params, chosen, "carry", signs).solve([()] * len(depths))
-        carried = [] if found is None else [k for k, z in enumerate(found[1]) if not z and edges[k].valid]
-        if found is not None and carried:
-            return found[0], tuple(carried)
+        problem, limits, best = Problem(depths, params, chosen, "carry", signs), None, None
+        while (found := problem.solve([()] * len(depths), limits)) is not None:
+            carried = [k for k, z in enumerate(found[1]) if not z and edges[k].valid]
+            if not carried:
+                break
+            best = found[0], tuple(carried)
+            limits = without_coalesced(found[0], limits, params, extents) if extents else None
+            if limits is None:
+                break
+        if best is not None:
+            return best
     return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import gcd
 
 from polyvolta.sched.components import connected, strongly_connected
 from polyvolta.sched.errors import NoSchedule
@@ -25,16 +26,22 @@ from polyvolta.sched.scheduler.bands import (
     fresh_directions,
     most_parallel,
 )
+from polyvolta.sched.scheduler.determined import extent
 from polyvolta.sched.scheduler.fusion import Explain, Fuse, Fusion, Group
+from polyvolta.sched.scheduler.limits import Extents, Limits
 from polyvolta.sched.scheduler.pieces import Piece, always_zero, distances, left, within
 from polyvolta.sched.scheduler.problem import Edge, Forms
 from polyvolta.sched.scheduler.written import as_written
+from polyvolta.sets import Set
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.engine.rows import Row
 from polyvolta.sets.values.aff import Aff, linear
 
 Own = tuple[tuple[Piece, ...], tuple[Edge, ...]]
 """The pieces between the statements of a group, and the edges for its integer programs."""
+
+
+ANY = Limits(coalesce=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,10 @@ class Builder:
     Parameters
     ----------
     names, iterators : of the statements, which everything else calls by their number, in program order.
+    domain : their instances.
+    numeric : for each statement whether no parameter is open.
     written : the tree of the program's own order, if there is one.
+    coincident : whether a band has a first member without distances, or is one row that carries as many as possible.
     explain : called with what makes the text of each step.
     failures : why statements kept that order; if it does not respect the dependences, there is no schedule.
     """
@@ -52,12 +62,17 @@ class Builder:
     names: tuple[str, ...]
     iterators: tuple[tuple[str, ...], ...]
     params: tuple[str, ...]
+    domain: Set
+    numeric: tuple[bool, ...]
     written: Node | None
     fuse: Fuse
     outer_parallel: bool
     negative: bool
+    coincident: bool
+    limits: Limits
     explain: Explain
     failures: list[NoSchedule] = field(default_factory=list)
+    known: dict[tuple[int, int], int] = field(default_factory=dict)  # how far a statement's iterator goes
 
     # ---- the tree
 
@@ -117,6 +132,10 @@ class Builder:
         rows, still = found.rows, found.coincident
         if not rows:
             rows = self.carrying(group, pieces)
+            still = (False,) * len(rows)
+        if not rows and (self.coincident or self.limits != ANY):
+            any_ = replace(self, coincident=False, limits=ANY)
+            rows = any_.found(group, self.own(group, pieces), prior).rows
             still = (False,) * len(rows)
         if not rows:
             self.explain(lambda: f"{self.text(group)} keep the order in which they were written")
@@ -186,8 +205,12 @@ class Builder:
         pieces, edges = own
 
         def band(edges: tuple[Edge, ...]) -> Found:
-            prior_ = self.chosen(prior, group)
-            return find_band(self.depths(group), len(self.params), edges, prior_, self.outer_parallel, self.negative)
+            depths, params = self.depths(group), len(self.params)
+            given = depths, params, edges, self.chosen(prior, group), self.outer_parallel, self.negative
+            limits = self.sized(group)
+            found = find_band(*given, self.coincident, limits)
+            limits = limits or self.limits.exceeded(found.rows, depths, params, self.extents(group))
+            return found if limits is None else find_band(*given, self.coincident, limits)
 
         plain = band(edges)
         if not any(p.conditional for p in pieces):
@@ -200,22 +223,48 @@ class Builder:
         pieces, edges = own
         if not self.outer_parallel or any(p.conditional for p in pieces):
             return None
-        return most_parallel(self.depths(group), len(self.params), edges, self.chosen(prior, group), self.negative)
+        given = self.depths(group), len(self.params), edges, self.chosen(prior, group), self.negative
+        return most_parallel(*given, self.sized(group))
 
     def carrying(self, group: Group, pieces: tuple[Piece, ...]) -> tuple[Forms, ...]:
-        """A row that satisfies as many dependences as possible; none if none satisfies any."""
-        number = self.numbered(group)
-        pieces = tuple([p for p in pieces if p.valid])
+        """A row that satisfies as many dependences as possible; none if none satisfies any.
+
+        Where bands begin with a member without distances, so that those below may, these are all that a coincident
+        member must not have; if none does, those that say what is valid.
+        """
+        number, every = self.numbered(group), pieces
+        apart = None if self.limits.coalesce else self.extents(group)
+        pieces = tuple([p for p in every if p.valid or (self.coincident and p.coincident)])
         edges = tuple([p.edge(number) for p in pieces])
-        found = find_carrying_row(self.depths(group), len(self.params), edges, self.negative)
+        if self.coincident:  # what is behind such a row is nearer by simple loops than by skewed ones
+            edges = tuple([replace(e, valid=True, near=False) for e in edges])
+        found = find_carrying_row(self.depths(group), len(self.params), edges, self.negative, apart)
         if found is None:
-            return ()
-        forms, carried = found
+            other = replace(self, coincident=False)
+            return other.carrying(group, every) if self.coincident else ()
+        forms, carried = _without_common_factor(*found, edges, self.depths(group))
         why = "no row is valid for all dependences and new, one is taken that satisfies"
         self.explain(lambda: f"{self.text(group)}: {why}")
         for k in carried:
             self.explain(lambda k=k: f"  {self.describe(pieces[k])}")
         return (forms,)
+
+    def sized(self, group: Group) -> Forms | None:
+        """The limits of a group's rows where all sizes are numbers; None where any row may do."""
+        if self.limits.coalesce or not all(map(self.numeric.__getitem__, group)):
+            return None
+        return self.limits.of(self.depths(group), len(self.params), self.extents(group))
+
+    def extents(self, group: Group) -> Extents:
+        """How far the iterators of a group's statements go, found when it is asked for."""
+
+        def of(k: int, j: int) -> int:
+            v = group[k]
+            if (v, j) not in self.known:
+                self.known[v, j] = extent(self.domain.only(self.names[v]), j)
+            return self.known[v, j]
+
+        return of
 
     def expression(self, v: int, form: Row) -> Aff:
         """A form over (1, parameters, iterators) of a statement."""
@@ -266,3 +315,20 @@ class Builder:
             where="\n".join(lines),
             hint="the dependences form a cycle; those of a program that runs never do",
         )
+
+
+def _without_common_factor(
+    forms: Forms, carried: Sequence[int], edges: Sequence[Edge], depths: Sequence[int]
+) -> tuple[Forms, Sequence[int]]:
+    """A row divided by what all coefficients of several statements have in common, and what it still satisfies.
+
+    `[2t]` of one statement and `[2t + 1]` of another are `[t]` of both: which of them runs first at one time is said
+    below. Quotients rounded down keep their order. Where they would satisfy nothing, the row stays.
+    """
+    factor = gcd(*[x for form in forms for x in form[1:]])
+    if len(forms) > 1 and factor > 1:
+        smaller = tuple([tuple([x // factor for x in form]) for form in forms])
+        kept = [k for k in carried if edges[k].cone.positive(edges[k].delta(smaller, depths))]
+        if kept:
+            return smaller, kept
+    return forms, carried

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polyvolta.sched.dependence.model import Dependence
-from polyvolta.sets import Set, dim_type
+from polyvolta.sets import Set, Unbounded, dim_type
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
+from polyvolta.sets.optima.extent import least_value
 
 
 def determined(statement: Set) -> tuple[int, ...]:
@@ -40,11 +41,62 @@ def determined(statement: Set) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def _two_values(c: Conjunct, at: int) -> bool:
-    """Whether points differ in a dimension alone."""
+def extent(statement: Set, k: int) -> int:
+    """How far an iterator goes at most where the other ones and the parameters stay, -1 where that has no end.
+
+    Of several pieces it is how far it goes in their simple hull. Exact; an integer program, or a look at the rows.
+
+    >>> s = Set("[N] -> { S[a, b, c, d] : 0 <= a < N and 0 <= b <= 9 and b <= c <= b + 2 and d = a }")
+    >>> [extent(s, k) for k in range(4)]
+    [0, 2, 2, 0]
+    >>> s = Set("[N] -> { S[a, b] : 0 <= a < N and 0 <= b <= 9 }")
+    >>> [extent(s, k) for k in range(2)]
+    [-1, 9]
+    """
+    if not statement.pieces:
+        return 0
+    hull = statement if len(statement.pieces) == 1 else statement.simple_hull()
+    c, params = hull.parts[0][1][0], len(statement.param_names)
+    return -1 if _grows(c, params, params + k) else _extent(c, params + k)
+
+
+def _grows(c: Conjunct, params: int, at: int) -> bool:
+    """Whether a dimension plainly goes further where all parameters are larger, from every point on."""
+    if c.divs or any(row[1 + at] or sum(row[1 : 1 + params]) for row in c.eqs):
+        return False
+    return all(min(more := sum(row[1 : 1 + params]), more + row[1 + at]) >= 0 for row in c.ineqs)
+
+
+def numeric(c: Conjunct, params: int) -> bool:
+    """Whether no row but one that says its value, as `M = 20`, has a parameter."""
+    tied = [row for row in c.eqs if len(row) - row.count(0) - bool(row[0]) > 1]
+    return not any(any(row[1 : 1 + params]) for row in (*tied, *c.ineqs, *[div[1] for div in c.divs if div]))
+
+
+def _extent(c: Conjunct, at: int) -> int:
+    """How far apart points that differ in a dimension alone are at most, -1 where that has no end."""
+    both = _on_a_line(c, at)
+    if both is None:
+        return 0
+    n = c.n + 1 + len(both.divs)
+    apart = [0] * (1 + n)
+    apart[1 + at], apart[1 + c.n] = 1, -1
+    try:
+        return -(least_value(n, both.eqs, both.all_ineqs(), tuple(apart)) or 0)
+    except Unbounded:
+        return -1
+
+
+def _on_a_line(c: Conjunct, at: int) -> Conjunct | None:
+    """Pairs of points that differ in a dimension alone; that of the second one is the last."""
     n = c.n
     larger = cj.reindex(c, n + 1, (*range(at), n, *range(at + 1, n)))
-    both = cj.conjoin(cj.reindex(c, n + 1, tuple(range(n))), larger)
+    return cj.conjoin(cj.reindex(c, n + 1, tuple(range(n))), larger)
+
+
+def _two_values(c: Conjunct, at: int) -> bool:
+    """Whether points differ in a dimension alone."""
+    n, both = c.n, _on_a_line(c, at)
     if both is None:
         return False
     row = [0] * (2 + n + len(both.divs))

@@ -159,6 +159,20 @@ class _System:
         return not is_empty(n, eqs, ineqs)
 
 
+def opposite(terms: Terms) -> Terms:
+    return tuple([(v, -c) for v, c in terms])
+
+
+def not_zero(rows: Sequence[Terms]) -> list[list[Constraint]]:
+    """The half spaces `row >= 1` and `row <= -1`, the rows before being 0; those left out that are plainly empty."""
+    out: list[list[Constraint]] = []
+    before: list[Constraint] = []
+    for terms in rows:
+        out += [[*before, (-1, side)] for side in (terms, opposite(terms)) if any(c > 0 for _, c in side)]
+        before += [(0, terms), (0, opposite(terms))]
+    return out
+
+
 def _choices(constraint: Constraint) -> int:
     """How many unknowns can raise a constraint."""
     return sum([c > 0 for _, c in constraint[1]])

@@ -26,7 +26,7 @@ program is made; for a matrix product three unknowns are left of thirty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
@@ -35,7 +35,7 @@ from threading import Lock
 from typing import Literal
 
 from polyvolta.sched.scheduler.farkas import Cone
-from polyvolta.sched.scheduler.ilp import Constraint, Terms, lexmin
+from polyvolta.sched.scheduler.ilp import Constraint, Terms, lexmin, not_zero, opposite
 from polyvolta.sched.scheduler.unknowns import Sparse, Unknowns
 from polyvolta.sets.engine.rows import Row
 
@@ -74,6 +74,13 @@ class Edge:
     def delta(self, forms: Forms, depths: Sequence[int]) -> Row:
         """phi_sink - phi_source as a form over (1, parameters, source iterators, sink iterators)."""
         return distance(self.source, self.sink, forms, depths)
+
+
+def within(forms: Forms, limits: Forms | None) -> bool:
+    """Whether no coefficient of a row is larger than its limit; a negative one is none."""
+    return not limits or all(
+        most < 0 or -most <= x <= most for row, some in zip(forms, limits, strict=True) for x, most in zip(row, some)
+    )
 
 
 def distance(source: int, sink: int, forms: Forms, depths: Sequence[int]) -> Row:
@@ -264,13 +271,16 @@ class Problem:
                     return False
         return True
 
-    def solve(self, fresh: Sequence[Sequence[Row]]) -> tuple[Forms, tuple[int, ...]] | None:
+    def solve(
+        self, fresh: Sequence[Sequence[Row]], limits: Forms | None = None
+    ) -> tuple[Forms, tuple[int, ...]] | None:
         """The best row that is new for every statement s with a complement `fresh[s]`, and the z; None without one.
 
         Parameters
         ----------
         fresh : for each statement a basis of the orthogonal complement of its rows so far; empty for a statement that
             needs no further row.
+        limits : how large each coefficient may be, negative ones any (`within`).
 
         No other problem has this one as its base from then on.
         """
@@ -278,7 +288,7 @@ class Problem:
             return None
         if self.feasible and not (self.unknowns.eqs or self.unknowns.rows):
             forms = self._alike(fresh)
-            if forms:
+            if forms and within(forms, limits):
                 return forms, (0,) * (self.count - self.z)
         with self.lock:  # a problem that is remembered may be asked by several threads
             if not self.ready:
@@ -288,7 +298,7 @@ class Problem:
                 self.ready = True
         if not self.feasible:
             return None
-        constraints = list(self.constraints)
+        constraints = [*self.constraints, *self._limiting(limits or ())]
         alternatives: list[list[Terms]] = []  # of each statement: its new row vanishes on not all of these
         for at, basis in zip(self.first, fresh):
             if basis:
@@ -305,11 +315,21 @@ class Problem:
                     if sum([c * point[v] for v, c in terms]):
                         break
                 else:
-                    return _one_of(rows)
+                    return not_zero(rows)
             return None
 
         point = lexmin(self.size, constraints, branch, self.sums)
         return None if point is None else self._forms(point)
+
+    def _limiting(self, limits: Forms) -> Iterator[Constraint]:
+        """That no coefficient is larger than its limit."""
+        for at, depth, row in zip(self.first, self.depths, limits):
+            c, d = at + depth, at + depth + self.params
+            for v, most in zip((d, *range(c, d), *range(at, c)), row, strict=True):
+                if most >= 0:
+                    plus, minus = self.parts[v]
+                    terms = tuple([(x, sign) for x, sign in ((plus, -1), (minus, 1)) if x >= 0])
+                    yield from ((most, terms), (most, opposite(terms)))
 
     def _alike(self, fresh: Sequence[Sequence[Row]]) -> Forms | None:
         """Where a row has but to be new: one iterator of each statement that needs one, if that is plainly the best.
@@ -372,7 +392,7 @@ class Problem:
         self.constraints: list[Constraint] = []
         for row in eqs:
             terms = self._terms(row)
-            self.constraints += [(0, terms), (0, _opposite(terms))]
+            self.constraints += [(0, terms), (0, opposite(terms))]
         self.constraints += [(const, self._terms(row)) for const, row in ineqs]
         self.parts: list[tuple[int, int]] = []  # the columns of each unknown, of those that others stand for, too
         for v, sign in tops:
@@ -419,17 +439,3 @@ class Problem:
             c, d = at + depth, at + depth + self.params
             forms.append((values[d], *values[c:d], *values[at:c]))
         return tuple(forms), tuple(values[self.z :])
-
-
-def _opposite(terms: Terms) -> Terms:
-    return tuple([(v, -c) for v, c in terms])
-
-
-def _one_of(rows: Sequence[Terms]) -> list[list[Constraint]]:
-    """The half spaces `row >= 1` and `row <= -1`, the rows before being 0; those left out that are plainly empty."""
-    out: list[list[Constraint]] = []
-    before: list[Constraint] = []
-    for terms in rows:
-        out += [[*before, (-1, side)] for side in (terms, _opposite(terms)) if any(c > 0 for _, c in side)]
-        before += [(0, terms), (0, _opposite(terms))]
-    return out

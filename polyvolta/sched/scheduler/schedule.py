@@ -32,8 +32,9 @@ from polyvolta.sched.program import Program
 from polyvolta.sched.program.assuming import assuming, context_of
 from polyvolta.sched.scheduler.build import Builder
 from polyvolta.sched.scheduler.constraints import Constraints
-from polyvolta.sched.scheduler.determined import determined, without
+from polyvolta.sched.scheduler.determined import determined, numeric, without
 from polyvolta.sched.scheduler.fusion import Explain, Fuse
+from polyvolta.sched.scheduler.limits import Limits
 from polyvolta.sched.scheduler.pieces import DATA, pieces_of
 from polyvolta.sched.scheduler.texts import arguments_of, says_constraints
 from polyvolta.sched.scheduler.written import in_order
@@ -61,6 +62,10 @@ def schedule(
     outer_parallel: bool = True,
     negative: bool = True,
     narrow: bool = True,
+    outer_coincidence: bool = False,
+    coalesce: bool = False,
+    max_coefficient: int | None = None,
+    max_constant: int | None = None,
     verify: bool = True,
     explain: Callable[[str], object] | None = None,
 ) -> Schedule:
@@ -87,6 +92,11 @@ def schedule(
     narrow : whether a band has no member for a direction in which a statement's instances are all alike, as equalities
         of the domain make them, nor for an iterator that the others determine, as j in `j = floor(i/4)`; else bands are
         as wide as statements have iterators.
+    outer_coincidence : whether each band has a parallel member outermost: where that is not to be had, a band is one
+        member that satisfies as many dependences as possible, so that those below it have one.
+    coalesce : whether a member may run several loops as one, as `[10*i + j]` of 0 <= j < 10 (module `limits`).
+    max_coefficient, max_constant : how large coefficients of iterators and parameters, and constants, are at most; but
+        for a member that satisfies as many dependences as possible, where no other is valid.
     verify : whether the result is checked by `legality.violations`.
     explain : called with each step in words: `schedule(program, explain=print)`.
 
@@ -118,7 +128,16 @@ def schedule(
     domain, written, assumed = _what(program, context_of(context))
     say = _explained(fuse, explain)
     found = _respected(program, dependences, given, {s.out.name or "": s.out.dims for s, _ in domain.parts})
-    wishes = partial(Builder, fuse=fuse, outer_parallel=outer_parallel, negative=negative, explain=say)
+    limits = Limits(*[-1 if most is None else most for most in (max_coefficient, max_constant)], coalesce=coalesce)
+    wishes = partial(
+        Builder,
+        fuse=fuse,
+        outer_parallel=outer_parallel,
+        negative=negative,
+        coincident=outer_coincidence,
+        limits=limits,
+        explain=say,
+    )
     builder, tree = _built(domain, found, written, narrow, wishes)
     result = Schedule(assuming(domain, assumed, tree), tuple([d for d in found if d.kind in (*DATA, "validity")]))
     if found and (verify or builder.failures):
@@ -174,7 +193,8 @@ def _built(
     parts = sorted(scheduled.align_params(params).parts, key=lambda part: order.index(part[0].out.name or ""))
     tuples = [s.out for s, _ in parts]
     names, iterators = tuple([t.name or "" for t in tuples]), tuple([t.dims for t in tuples])
-    builder = wishes(names=names, iterators=iterators, params=params, written=written)
+    known = tuple([all(numeric(c, len(params)) for c in cs) for _, cs in parts])
+    builder = wishes(names=names, iterators=iterators, params=params, domain=scheduled, numeric=known, written=written)
     try:
         tree = _tree(builder, scheduled, [cs if narrow else () for _, cs in parts], between)
     except NoSchedule:
