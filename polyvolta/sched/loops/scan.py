@@ -226,7 +226,13 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
     pieces = () if never else tuple(instances(one.columns, domain.domain, ()))
     body = _finished(one, one.known, domain, pieces, branches)
     steps = before - left() if before < inf else LARGE
-    if branches and one.parted and len(pieces) > 1 and steps <= LARGE and not _atomic(domain):
+    if (
+        branches
+        and one.parted
+        and len(pieces) > 1
+        and steps <= LARGE
+        and not _atomic(domain, frozenset(parameters(domain)))
+    ):
         found, other = None, cache(scanner)
         with suppress(BudgetExceeded, NotScannable):
             again = partial(_within, other, domain)
@@ -245,11 +251,17 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
     return replace(made, largest=largest(made))
 
 
-def _atomic(node: Node) -> bool:
-    """Whether a loop outside of all others may be one that is asked to be the only one."""
-    if isinstance(node, Band):
-        return any("atomic" in (m.loop_type, m.isolated_type) for m in node.members)
-    return any(map(_atomic, node.children))
+def _atomic(node: Node, sizes: frozenset[str]) -> bool:
+    """Whether a loop outside of all others may be one that is asked to be the only one.
+
+    One inside a loop is so in each of its iterations, in whichever case of sizes. A member of sizes alone is no loop.
+    """
+    for m in node.members if isinstance(node, Band) else ():
+        if "atomic" in (m.loop_type, m.isolated_type):
+            return True
+        if not all(isinstance(e, Aff) and e.names() <= sizes for _, e in m.exprs):
+            return False
+    return any(_atomic(child, sizes) for child in node.children)
 
 
 def _within(scanner: Callable[[], Scanner], domain: Domain, case: System) -> tuple[Ast, ...]:

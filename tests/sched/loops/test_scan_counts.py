@@ -22,6 +22,15 @@ def staggered(number, names):
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "many values that one has alone of a loop of which at other sizes and remainders others have more than it": (
+        """{ domain: "[N] -> { S[i] : 4*floor((N + 3)/4) - 1 <= N and 0 <= i <= N;
+             T[i] : N <= 8*floor(N/8) + 3 and 0 <= i <= 3; U[i] : N <= -2 and 0 <= i <= 4;
+             U[i] : N >= 0 and 0 <= i <= 4 }", child: { schedule:
+             "[{ S[i] -> [(floor((3i + 1)/2) + 1)]; T[i] -> [(floor(((i mod 3) + 1)/2))]; U[i] -> [(floor(i/2))] },
+               { S[i] -> [(3i + 3)]; T[i] -> [((i mod 3) + 1)]; U[i] -> [(i)] }]", child: { sequence: [
+             { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i] }" } ] } } }""",
+        {0: 8, 1: 37, 4: 18, 40: 126, 100: 306},
+    ),
     "filters that tell places apart, each of which a statement has at one of them alone": (
         """{ domain: "[N] -> { T[i, j] : N <= 2i <= N + 6 and 1 <= j < N }", child: { schedule:
              "[{ T[i, j] -> [(j + 3*floor(j/3))] }]", child: { sequence: [
@@ -922,7 +931,7 @@ TREES = {
              schedule: "[N] -> [{ S[i] -> [floor((3i + 3)/4) - 1]; T[] -> [floor((N + 3)/4) - 1] }]", child: {
              schedule: "[N] -> [{ S[i] -> [(3i + 3) mod 4]; T[] -> [(N + 3) mod 4] }]", child: {
              sequence: [ { filter: "{ T[] }" }, { filter: "{ S[i] }" } ] } } } }""",
-        {9: 53, 40: 177},
+        {9: 38, 40: 116},
     ),
     "values that are in a region whose loops are atomic, among some that are not": (
         """{ domain: "{ S[i] : i = 0 or i = 4 or i = 9; T[i] : i = 0 or i = 5 }", child: { schedule:
@@ -1559,6 +1568,18 @@ def test_a_row_that_each_iteration_asks_stands_before_the_loops_whatever_other_s
     found = scan(tree)
     assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(2, 12) for m in range(12))
     assert [counted(found.body, {"N": 90, "M": m}) for m in (0, 2)] == [2, 2]
+
+
+def test_a_size_that_leaves_nothing_inside_each_of_many_iterations_stands_before_them():
+    """At M = 1 each c0 would look for c1 from 1 to 0, N times; no M from 2 on has more than the one test."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 1 <= j < M }", child: {
+             schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]" } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(5) for m in range(5))
+    each = {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in ((90, 1), (1, 1), (9, 9))}
+    assert each == {(90, 1): 1, (1, 1): 1, (9, 9): 92}
 
 
 def test_a_remainder_without_which_long_loops_find_nothing_stands_before_them():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.scan import _atomic, scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import budget
 from tests.sched.loops.counting import counted
@@ -30,6 +30,13 @@ APART = {
                { S[i, j] -> [(-1)]; T[i] -> [(i - 1)] }]" } }""",
         {0: 10, 3: 15, 9: 12, 40: 43, 100: 103},
     ),
+    "an atomic loop inside of one that is none, which is one in each case": (
+        """{ domain: "[N] -> { S[i] : N mod 2 = 0 and N - 1 <= i <= 5; T[i, j] : N - 1 <= i <= 1 and 0 <= j <= 4 }",
+             child: { schedule: "[N] -> [{ S[i] -> [(2*floor(i/2) - N)]; T[i, j] -> [(2*floor(j/2))] },
+               { S[i] -> [(0)]; T[i, j] -> [(j mod 4)] }, { S[i] -> [(i)]; T[i, j] -> [((1 - i) mod 3)] }]",
+             options: "{ atomic[1] }" } }""",
+        {0: 156, 2: 119, 4: 11, 6: 7, 40: 1},
+    ),
     "sizes without which code of neither has anything": (
         """{ domain: "[N] -> { S[i] : N <= 4 and (N + i) mod 3 = 1 and N <= i <= 4; T[i] : N - 2 <= i <= 3 }", child: {
              schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }, { S[i] -> [(2*i)]; T[i] -> [(i)] }]" } }""",
@@ -48,3 +55,17 @@ def test_code_at_sizes_that_leave_a_statement_nothing_does_not_ask_for_it(name):
     assert {n: counted(found.body, {"N": n}) for n in most} == most
     with budget(None):  # as steps are counted the code is the same, as long as they suffice
         assert scan(tree).body == found.body
+
+
+@pytest.mark.parametrize(("outer", "apart"), [("i", True), ("N", False), ("3", False)])
+def test_an_atomic_loop_outside_of_all_others_is_the_only_one(outer, apart):
+    """Where N is 5 or more S alone has anything; a member that has one value is no loop outside of the atomic one."""
+    assert _atomic(_domain(outer), frozenset("N")) is not apart
+
+
+def _domain(outer):
+    return Schedule.parse(
+        f"""{{ domain: "[N] -> {{ S[i] : 0 <= i < 3; T[i] : N - 1 <= i <= 3 }}", child: {{ schedule:
+              "[N] -> [{{ S[i] -> [({outer})]; T[i] -> [({outer})] }}, {{ S[i] -> [(4*i)]; T[i] -> [(i + 5)] }}]",
+              options: "{{ atomic[1] }}" }} }}"""
+    ).root

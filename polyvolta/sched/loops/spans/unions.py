@@ -183,6 +183,16 @@ class Shared:
         found = self.in_order(within(self.known, lanes, cells or (), self.k, self.col))
         return found if len(found) > 1 else [lanes]
 
+    def tails(self, lanes: list[Lane]) -> Items:
+        """Lanes of one outermost loop, cut where one of them has many values alone (`_alone`), if it is cut by sizes.
+
+        What has all values of the others may have more: each would ask for these. It costs one loop more.
+        """
+        if not self.place.outermost or len(lanes) < 2:
+            return [lanes]
+        one = Shared.of(self.known, lanes, self.k, self.columns, self.first, self.place)
+        return (one and _alone(one)) or [lanes]
+
     def again(self, items: Items) -> Items:
         """Items, of which short ones are cut as loops of their own: they have other holes than one that is long."""
         where, out = (self.k, self.columns, self.first, self.place), list[list[Lane]]()
@@ -279,7 +289,8 @@ def _at_end(loop: Shared) -> Items | None:
 
 def _of_one(loop: Shared) -> Items | None:
     """Sizes at which one shadow has all values of the others, and what these have at other sizes."""
-    return loop.within(of_one(loop.known, loop.shadows, loop.col, loop.once, loop.place.innermost))
+    items = loop.within(of_one(loop.known, loop.shadows, loop.col, loop.once, loop.place.innermost))
+    return items and [some for lanes in items for some in loop.tails(lanes)]
 
 
 def _without_holes(loop: Shared) -> Items | None:

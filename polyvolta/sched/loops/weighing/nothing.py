@@ -31,6 +31,7 @@ from polyvolta.sets.budgets import bounded
 
 NEAR = 0, 1, 2, 4  # how far sizes with nothing at which code is run are from those with something
 ALIKE = 1, 3, 10  # what others are of which that is asked
+FAR = 10  # the same of a row of one size, if they are not all alike
 
 
 def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
@@ -55,11 +56,16 @@ def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...
 
 
 def _beside(known: Known, row: Row) -> Iterator[dict[str, int]]:
-    """Sizes at which a row does not hold: alike for a row of one of them, else as alike as they may be but for one."""
+    """Sizes at which a row does not hold: as alike as they may be but for one.
+
+    Of a row of one size they are all alike, or the others are larger: at M = 1 a loop over N outside of one from 2 to M
+    finds nothing in any of its iterations, however many these are.
+    """
     key, const = row
     sizes = {known.columns.ids[name]: name for name in known.columns.sizes}
     (col, v), *others = sorted(key, key=lambda term: (abs(term[1]) > 1, term[0] in known.high))
-    for short, other in product(NEAR, ALIKE if others else (None,)):
+    alone = (None, FAR) if len(sizes) > 1 else (None,)
+    for short, other in product(NEAR, ALIKE if others else alone):
         if other is None:
             values = dict.fromkeys(sizes, v * (-const - 1 - short))
         else:
