@@ -2,6 +2,7 @@
 
 import pytest
 
+import polyvolta.sched.loops.scan as scans
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import budget
@@ -48,3 +49,18 @@ def test_code_at_sizes_that_leave_a_statement_nothing_does_not_ask_for_it(name):
     assert {n: counted(found.body, {"N": n}) for n in most} == most
     with budget(None):  # as steps are counted the code is the same, as long as they suffice
         assert scan(tree).body == found.body
+
+
+def test_no_other_code_is_made_where_most_tests_are_of_code_that_runs_whole(monkeypatch):
+    """Of sizes beyond 5 no T is called: S is found by as many tests of its own as before, whatever becomes of T."""
+    made = []
+    within = scans._within
+    monkeypatch.setattr(scans, "_within", lambda *given: made.append(given) or within(*given))
+    tree = Schedule.parse(
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 40; T[i] : 50 <= i <= 52 and N <= 5 }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[i] -> [(i)] }]", child: { guard: "{ [a] : a mod 5 = 1 or a mod 5 = 3 or a mod 7 = 2 or
+             a mod 7 = 4 or a mod 3 = 0 or a >= 50 }" } } }"""
+    )
+    found = scan(tree)
+    assert not made
+    assert all(deviation(tree, found, {"N": n}) is None for n in (5, 6))
