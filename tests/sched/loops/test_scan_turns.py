@@ -77,6 +77,20 @@ def test_of_lanes_at_one_value_the_less_shifted_one_is_first():
     assert not compared.precedes(*reversed(lanes))
 
 
+def test_a_lane_that_is_gone_is_not_taken_for_another_one():
+    """Lanes are known by their identity, which a later one may have: all that are compared are kept."""
+    columns = Columns(["N"])
+    col = columns.loop(0)
+
+    def at(value):
+        one = System()
+        one.eq(((col, 1),), -value)
+        return Lane(Piece(columns, "S"), [one])
+
+    compared, middle = Compared(Known(columns), 0, [col], None), at(4)
+    assert [compared.precedes(at(value), middle) for value in range(9)] == [value < 4 for value in range(9)]
+
+
 def test_what_lanes_at_one_value_say_of_sizes_is_compared_without_a_linear_program(monkeypatch):
     columns = Columns(["N"])
     col, shadows = columns.loop(0), [System(), System()]

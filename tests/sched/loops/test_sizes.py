@@ -2,6 +2,7 @@
 
 import pytest
 
+import polyvolta.sched.loops.scan as scans
 from polyvolta.sched.loops.scan import _atomic, scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import budget
@@ -69,3 +70,18 @@ def _domain(outer):
               "[N] -> [{{ S[i] -> [({outer})]; T[i] -> [({outer})] }}, {{ S[i] -> [(4*i)]; T[i] -> [(i + 5)] }}]",
               options: "{{ atomic[1] }}" }} }}"""
     ).root
+
+
+def test_no_other_code_is_made_where_most_tests_are_of_code_that_runs_whole(monkeypatch):
+    """Of sizes beyond 5 no T is called: S is found by as many tests of its own as before, whatever becomes of T."""
+    made = []
+    within = scans._within
+    monkeypatch.setattr(scans, "_within", lambda *given: made.append(given) or within(*given))
+    tree = Schedule.parse(
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 40; T[i] : 50 <= i <= 52 and N <= 5 }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[i] -> [(i)] }]", child: { guard: "{ [a] : a mod 5 = 1 or a mod 5 = 3 or a mod 7 = 2 or
+             a mod 7 = 4 or a mod 3 = 0 or a >= 50 }" } } }"""
+    )
+    found = scan(tree)
+    assert not made
+    assert all(deviation(tree, found, {"N": n}) is None for n in (5, 6))

@@ -49,11 +49,13 @@ class Compared:
 
     def __init__(self, known: Known, k: int, columns: Sequence[int], first: First | None) -> None:
         self.known, self.k, self.columns, self.first = known, k, columns, first
-        self._rows: dict[tuple[int, int], tuple[tuple[Key, int], ...]] = {}  # by identity of shadows, which lanes keep
+        self._rows: dict[
+            tuple[int, int], tuple[System, tuple[tuple[Key, int], ...]]
+        ] = {}  # by identity, so they are kept
         self._found: dict[tuple[tuple, int], float | Fraction | None] = {}
         self._kept_apart: dict[tuple, bool] = {}
         self._shadows: dict[tuple, int] = {}  # numbers of what all shadows of a lane say
-        self._kinds: dict[int, int] = {}  # by identity of lanes, which whoever compares keeps
+        self._kinds: dict[int, tuple[Lane, int]] = {}  # by identity, or another lane could have it
         self._decided: dict[tuple[int, int, int], bool | None] = {}
         self._unequal: dict[tuple[int, int], bool] = {}
 
@@ -74,8 +76,8 @@ class Compared:
             each = lane.shadows[self.k :]
             each = each if all(s.exact for s in each) else [*each, lane.piece.system]
             said = tuple([(tuple(s.ineqs.items()), tuple(s.eqs), tuple(s.mods)) for s in each])
-            found = self._kinds[id(lane)] = self._shadows.setdefault(said, len(self._shadows))
-        return found
+            found = self._kinds[id(lane)] = lane, self._shadows.setdefault(said, len(self._shadows))
+        return found[1]
 
     def _by_values(self, p: Lane, q: Lane) -> bool | None:
         """`precedes` by the values of the members; None where these are equal at last."""
@@ -160,8 +162,8 @@ class Compared:
                     key, const = without(key, col), const + v * low  # noqa: PLW2901
                 if not self.known.says(key, const):
                     rows[key] = min(const, rows.get(key, const))
-            found = self._rows[id(s), col] = tuple(rows.items())
-        return found
+            found = self._rows[id(s), col] = s, tuple(rows.items())
+        return found[1]
 
 
 def in_turn(known: Known, each: Sequence[Sequence[Lane]], columns: Sequence[int]) -> list[bool]:

@@ -20,7 +20,7 @@ from dataclasses import replace
 from itertools import product
 from math import inf
 
-from polyvolta.sched.loops.ast import Ast, If, mapped, negation
+from polyvolta.sched.loops.ast import Ast, Call, If, mapped, negation, within
 from polyvolta.sched.loops.conditions import implied
 from polyvolta.sched.loops.hoisting.least import Run, Undecided
 from polyvolta.sched.loops.hoisting.needs import required, seldom
@@ -55,8 +55,9 @@ def by_absence(
 
     It is if it tests half as much there or less, and near them nowhere more than two tests or a tenth more; or two
     thirds as much, and nowhere more. Sizes are looked at where most tests are for nothing, as those of a loop or under
-    a condition that calls nothing, whatever others are; and where fewer are, but many find each call (`_found_late`).
-    Large sizes are looked at before small ones: they are more.
+    a condition that calls nothing, whatever others are; and where fewer are, but many find each call (`_found_late`),
+    if too many are not made by code that runs whole there, and is none of what the sizes lack (`_whole`). Large sizes
+    are looked at before small ones: they are more.
     If the code of small sizes then would test more than that of all, they keep this.
 
     Parameters
@@ -75,7 +76,9 @@ def by_absence(
         large = seldom(known, *row)
         if all(idle > tests - idle for tests, idle, _ in said):
             order[row] = False, not large, -max([tests for tests, _, _ in said])
-        elif all(_found_late(*one, large) for one in said):
+        elif all(_found_late(*one, large) for one in said) and all(
+            _whole(body, at) <= FEWER * tests for at, (tests, _, _) in each
+        ):
             order[row] = True, not large, -max([tests / max(1, calls) for tests, _, calls in said])
         found[row] = [(at, tests) for at, (tests, _, _) in each]
     for row in sorted(order, key=lambda row: order[row])[:TRIED]:
@@ -92,6 +95,41 @@ def by_absence(
             if seldom(known, *row):
                 return (there, tuple(body)), (elsewhere, beside)
     return None
+
+
+class _Parts(Run):
+    """A run that says how many tests are made in each part of the code, by its identity."""
+
+    __slots__ = ("made",)
+
+    def __init__(self) -> None:
+        super().__init__(LONG, LONG, True)
+        self.made: dict[int, int] = {}
+
+    def run(self, body: Sequence[Ast], values: Mapping[str, int]) -> None:
+        for node in body:
+            before = self.tests
+            super().run((node,), values)
+            self.made[id(node)] = self.made.get(id(node), 0) + self.tests - before
+
+
+def _whole(body: Sequence[Ast], at: Mapping[str, int]) -> int:
+    """How many tests at some sizes are made by code of which all is called there; of sizes at which it can be run.
+
+    Code that is made without what has nothing there makes about as many, whatever becomes of the others.
+    """
+    run = _Parts()
+    run.run(body, at)
+
+    def whole(node: Ast) -> bool:
+        return id(node) in run.met if isinstance(node, Call) else all(map(whole, within(node)))
+
+    def total(some: Sequence[Ast]) -> int:
+        return sum(
+            [run.made.pop(id(n), 0) if whole(n) else 0 if isinstance(n, Call) else total(within(n)) for n in some]
+        )
+
+    return total(body)
 
 
 def _found_late(tests: float, idle: int, calls: int, large: bool) -> bool:
