@@ -135,11 +135,15 @@ def tighten(piece: Piece) -> None:
 
 def _moved(known: Known, system: System, key: Key, const: int) -> None:
     """A row `>= 0` that a system implies becomes one of it, as far as integers move it, if they do."""
-    for least in range(MISSED):
-        if not known.surely_excludes(_at(system, key, const - least)):
-            if least:
-                system.ge(key, const - least)
-            return
+    if (least := least_at(known, system, key, const)) < const:
+        system.ge(key, least)
+
+
+def least_at(known: Known, system: System, key: Key, const: int) -> int:
+    """The least constant with which a system still implies a row `>= 0`, as integers have it; of what it is far from,
+    the one that it has.
+    """
+    return next((const - k for k in range(MISSED) if not known.surely_excludes(_at(system, key, const - k))), const)
 
 
 def _at(system: System, key: Key, const: int) -> System:
