@@ -24,7 +24,7 @@ from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
 
-WAYS = 3  # ways down from a band, of which that is asked
+WAYS = 4  # ways down from a band, of which that is asked
 WORTH = 400  # steps that a question of one way may take
 
 Taken = tuple[Conjunct, list[Value]]  # a condition, and the values of its dimensions
@@ -103,7 +103,8 @@ class Below:
         """What comes to a leaf of a piece in which members are equated to their columns, as far as guards say.
 
         Nothing where no way down lets anything through. Where one does its guards are taken as `by_all` does: the
-        others are for instances that never go there. Where there are several each has its own tests.
+        others are for instances that never go there. Where there are several each has its own tests, and what numbers
+        bound a size on each bounds it here (`ends`): all that comes to a leaf goes one of them.
         """
         some = list(islice(self.ways(known, self.node.child, (*self.at, 0), piece, ()), WAYS + 1))
         out = piece.copy()
@@ -116,7 +117,10 @@ class Below:
         return out
 
     def ends(self, known: Known, some: Sequence[System]) -> Iterator[Row]:
-        """The least and the greatest value that integers leave a size in any of some systems, as rows."""
+        """The least and the greatest value that integers leave a size in any of some systems, as rows.
+
+        Cost: two linear programs for each size and system, and a search for integers at each value that is left out.
+        """
         for c, sign in product(sorted(self.columns.ids[name] for name in self.columns.sizes), (-1, 1)):
             key, consts = ((c, sign),), []
             for system in some:
