@@ -137,7 +137,7 @@ def tighten(piece: Piece) -> None:
 
 
 def _put_numbers(known: Known, piece: Piece, mine: set[int]) -> None:
-    """Put in iterators that rows leave one number: of 0 <= k <= j + 1 and j < -(N mod 4) it is -1 for j, and 0 for k.
+    """Put in iterators that rows leave one number: of 0 <= k <= j + 1 and j < -(N mod 4) j is -1, and k 0.
 
     Members of these are numbers, too, of which no loop asks which value they have. Over rationals the rows imply it,
     so that no instance is lost. Cost: a linear program or two for each, where floors of what is outside are in rows.

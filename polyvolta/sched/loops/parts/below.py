@@ -3,7 +3,8 @@
     T[i, j] -> [i, j] for 0 <= j <= 1, below a guard of j <= 1 with j mod 3 > 0, or of j >= 3 with j mod 3 > 0
 
 A loop needs no iteration whose instances pass none of the guards below, and at those of T only the first one lets some
-pass: j is 1 there. What no way down lets through is no instance at all, and has no loop.
+pass: j is 1 there. What no way down lets through is no instance at all, and has no loop. Where one of two filters lets
+pass what is at N = 2 alone, and a guard below the other one is of even N up to 4, N is from 2 to 4 where a loop runs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
 
-WAYS = 4  # ways down from a band, of which that is asked
+WAYS = 4  # ways down from a band, up to which all are asked for numbers that bound sizes
 WORTH = 400  # steps that a question of one way may take
 
 Taken = tuple[Conjunct, list[Value]]  # a condition, and the values of its dimensions
@@ -112,8 +113,10 @@ class Below:
         for c, values in some[0][1] if len(some) == 1 else ():
             out.take(c, values)
         if 1 < len(some) <= WAYS:
+            there = known.given(piece.system)
             for row in self.ends(known, [part.system for part, _ in some]):
-                out.system.ge(*row)
+                if not there.implies(*row):
+                    out.system.ge(*row)
         return out
 
     def ends(self, known: Known, some: Sequence[System]) -> Iterator[Row]:
