@@ -147,8 +147,8 @@ def _put_numbers(known: Known, piece: Piece, mine: set[int]) -> None:
     there = known.given(piece.system)
     for c in sorted(mine):
         most = there.greatest((), ((c, 1),))
-        if abs(most) != inf and there.greatest((), ((c, -1),)) == -most and most.denominator == 1:
-            piece.system.eq(((c, 1),), -int(most))
+        if abs(most) != inf and most == floor(most) and there.greatest((), ((c, -1),)) == -most:
+            piece.system.eq(((c, 1),), -floor(most))
     piece.settle()
 
 
