@@ -64,6 +64,7 @@ def instances(columns: Columns, s: Set | Map, prefix: Sequence[Aff]) -> Iterator
             piece = _piece(columns, s, space, c, prefix)
             if not piece.system.empty:
                 tighten(piece)
+            if not piece.system.empty:
                 yield piece
 
 
@@ -111,7 +112,8 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
                 piece.restrict(case)
                 if not (piece.system.empty or known.excludes_exactly(state.outside(piece))):
                     tighten(piece)
-                    yield piece
+                    if not piece.system.empty:
+                        yield piece
 
 
 def tighten(piece: Piece) -> None:
@@ -122,6 +124,7 @@ def tighten(piece: Piece) -> None:
     """
     known, system = Known(piece.columns), piece.system
     mine = {c for key, _, _ in piece.images.values() for c, _ in key if c >= LOCAL}
+    _put_numbers(known, piece, mine)
     if not system.mods and not piece.locals() - mine:
         return
     for row in [row for row in system.ineqs.items() if len(row[0]) == 1 and row[0][0][0] in mine]:
@@ -133,13 +136,36 @@ def tighten(piece: Piece) -> None:
             _moved(known, system, key, floor(most))
 
 
+def _put_numbers(known: Known, piece: Piece, mine: set[int]) -> None:
+    """Put in iterators that rows leave one number: of 0 <= k <= j + 1 and j < -(N mod 4) j is -1, and k 0.
+
+    Members of these are numbers, too, of which no loop asks which value they have. Over rationals the rows imply it,
+    so that no instance is lost. Cost: a linear program or two for each, where floors of what is outside are in rows.
+    """
+    if not any(c in piece.columns.floors for c in piece.system.columns()):
+        return
+    there = known.given(piece.system)
+    for c in sorted(mine):
+        most = there.greatest((), ((c, 1),))
+        if abs(most) != inf and most == floor(most) and there.greatest((), ((c, -1),)) == -most:
+            piece.system.eq(((c, 1),), -floor(most))
+    piece.settle()
+
+
 def _moved(known: Known, system: System, key: Key, const: int) -> None:
     """A row `>= 0` that a system implies becomes one of it, as far as integers move it, if they do."""
-    for least in range(MISSED):
-        if not known.surely_excludes(_at(system, key, const - least)):
-            if least:
-                system.ge(key, const - least)
-            return
+    if (least := least_at(known, system, key, const)) < const:
+        system.ge(key, least)
+
+
+def least_at(known: Known, system: System, key: Key, const: int) -> int:
+    """The least constant with which integers still have a row `>= 0` that a system implies; if it is far off, this one.
+
+    Parameters
+    ----------
+    const : with which rationals have it.
+    """
+    return next((const - k for k in range(MISSED) if not known.surely_excludes(_at(system, key, const - k))), const)
 
 
 def _at(system: System, key: Key, const: int) -> System:

@@ -1504,6 +1504,14 @@ TREES = {
              } }""",
         {1: 7, 2: 16, 5: 57, 10: 176, 40: 2201},
     ),
+    "sizes at which neither of two ways down lets instances through": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i <= 5 and 0 <= j <= 3 and i < 3N and j < 2N; T[] }", child: { schedule:
+             "[{ S[i, j] -> [(j)]; T[] -> [(0)] }, { S[i, j] -> [(i)]; T[] -> [(2)] }]", child: { set: [
+             { filter: "[N] -> { S[i, j] : 2N - 3*floor(i/3) < j }" },
+             { filter: "[N] -> { S[i, j] : 2N - 3*floor(i/3) >= j }", child: {
+               guard: "[N] -> { [a, b] : N mod 2 = 0 and N + b <= 4 }" } }, { filter: "{ T[] }" } ] } } }""",
+        {0: 1, 1: 1, 2: 99, 3: 87, 4: 111, 100: 2},
+    ),
 }
 
 
@@ -1633,3 +1641,19 @@ def test_a_case_that_integers_leave_nothing_where_no_other_one_holds_is_not_aske
     assert "if (M <= 1 || M >= 3 || N >= 3)\n" in str(found)
     each = {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in ((1, 2), (2, 2), (3, 2), (2, 5), (40, 40))}
     assert each == {(1, 2): 3, (2, 2): 3, (3, 2): 15, (2, 5): 14, (40, 40): 80}
+
+
+def test_an_iterator_that_rows_leave_one_number_is_that_number():
+    """0 <= 2k <= j + 1 and j < 0 leave -1, and numbers for its members: no loop asks whether it is M, or M + 1."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { T[i, j, k] : N - 1 <= i <= 2 and M <= j <= M + 2 and j < N - 4*floor((N + 3)/4) and
+                                  0 <= 2k <= j + 1; S[] }", child: { schedule: "[N, M] ->
+             [{ T[i, j, k] -> [(floor(j/2))]; S[] -> [(floor(M/2) + 1)] },
+              { T[i, j, k] -> [(floor((N + j)/3))]; S[] -> [(-1)] },
+              { T[i, j, k] -> [(floor((k + 1)/2) - floor(k/2))]; S[] -> [(1)] },
+              { T[i, j, k] -> [(j)]; S[] -> [(M + 2)] }]" } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-5, 6) for m in range(-5, 3))
+    assert str(found).count("for (") == str(found).count("T(") == 1
+    assert "T(c4, -1, 0);" in str(found)

@@ -3,18 +3,21 @@
     T[i, j] -> [i, j] for 0 <= j <= 1, below a guard of j <= 1 with j mod 3 > 0, or of j >= 3 with j mod 3 > 0
 
 A loop needs no iteration whose instances pass none of the guards below, and at those of T only the first one lets some
-pass: j is 1 there. What no way down lets through is no instance at all, and has no loop.
+pass: j is 1 there. What no way down lets through is no instance at all, and has no loop. Where one of two filters lets
+pass what is at N = 2 alone, and a guard below the other one is of even N up to 4, N is from 2 to 4 where a loop runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, product
+from math import floor, inf
 
-from polyvolta.sched.loops.instances import member_values
-from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.instances import least_at, member_values
+from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System, negated
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, Node, Path, SetNode
@@ -22,6 +25,7 @@ from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
 
+WAYS = 4  # ways down from a band, up to which all are asked for numbers that bound sizes
 WORTH = 400  # steps that a question of one way may take
 
 Taken = tuple[Conjunct, list[Value]]  # a condition, and the values of its dimensions
@@ -100,14 +104,35 @@ class Below:
         """What comes to a leaf of a piece in which members are equated to their columns, as far as guards say.
 
         Nothing where no way down lets anything through. Where one does its guards are taken as `by_all` does: the
-        others are for instances that never go there. Where there are several each has its own tests.
+        others are for instances that never go there. Where there are several each has its own tests, and what numbers
+        bound a size on each bounds it here (`ends`): all that comes to a leaf goes one of them.
         """
-        some = list(islice(self.ways(known, self.node.child, (*self.at, 0), piece, ()), 2))
+        some = list(islice(self.ways(known, self.node.child, (*self.at, 0), piece, ()), WAYS + 1))
         out = piece.copy()
         out.system.empty |= not some
         for c, values in some[0][1] if len(some) == 1 else ():
             out.take(c, values)
+        if 1 < len(some) <= WAYS:
+            there = known.given(piece.system)
+            for row in self.ends(known, [part.system for part, _ in some]):
+                if not there.implies(*row):
+                    out.system.ge(*row)
         return out
+
+    def ends(self, known: Known, some: Sequence[System]) -> Iterator[Row]:
+        """The least and the greatest value that integers leave a size in any of some systems, as rows.
+
+        Cost: two linear programs for each size and system, and a search for integers at each value that is left out.
+        """
+        for c, sign in product(sorted(self.columns.ids[name] for name in self.columns.sizes), (-1, 1)):
+            key, consts = ((c, sign),), []
+            for system in some:
+                most = known.given(system).greatest((), negated(key))
+                if abs(most) == inf:
+                    break
+                consts.append(least_at(known, system, key, floor(most)))
+            else:
+                yield key, max(consts)
 
     def ways(
         self, known: Known, node: Node, at: Path, piece: Piece, inside: Sequence[Value], passed: tuple[Taken, ...] = ()
