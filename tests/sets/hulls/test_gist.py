@@ -225,3 +225,9 @@ def test_of_tuples_that_a_context_does_not_have_nothing_is_left(domain, range_):
         assert sides == names & {"A" if context is domain else "B", "B" if context is domain else "C"}
         again = kept.intersect_domain(domain) if context is domain else kept.intersect_range(range_)
         assert again.is_equal(within)
+
+
+def test_of_tuples_that_an_empty_context_does_not_have_nothing_is_left():
+    m, nowhere = Map("{ A[i] -> B[i] : i > 0; B[i] -> A[i] : i > 1 }"), Set("{ B[i] : i > 0 and i < 0 }")
+    assert m.gist_domain(nowhere).is_equal(Map("{ B[i] -> A[j] }"))
+    assert m.gist_range(nowhere).is_equal(Map("{ A[i] -> B[j] }"))
