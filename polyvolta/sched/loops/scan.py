@@ -210,7 +210,8 @@ def _scanned(
 
     collecting = gc.isenabled()
     try:
-        gc.disable()  # nothing but what is known has cycles, and that ends here: a collection would find none
+        if collecting:  # else another thread's scan may end in between, and nobody begins again
+            gc.disable()  # nothing but what is known has cycles, and that ends here: a collection would find none
         return _walked(scanner, schedule.root, context, branches)
     finally:
         for one in scanners:
