@@ -121,7 +121,7 @@ def scan(
     differ in numbers alone, at most 64 with what the others have besides. Where that is more, too, or beyond 16
     different ranges that do not all lie between numbers, what all have is separate if that leaves but four loops, the
     statements share the others as by default, and the notes say so.
-    While it runs Python collects no cycles of objects, of which it leaves none: that is a tenth of its time.
+    While it runs Python collects no cycles of objects, of which it leaves few: that is a tenth of its time.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> from polyvolta.sets import Set, var
@@ -211,7 +211,7 @@ def _scanned(
     collecting = gc.isenabled()
     try:
         if collecting:  # else another thread's scan may end in between, and nobody begins again
-            gc.disable()  # nothing but what is known has cycles, and that ends here: a collection would find none
+            gc.disable()  # cycles are of what is known, which ends here: a collection would find next to nothing
         return _walked(scanner, schedule.root, context, branches)
     finally:
         for one in scanners:
