@@ -41,6 +41,10 @@ PROGRAMS = {
         SQUARES,
         "[N] -> { S[i, j] -> S[i, j + 1]; S[i, N - 1] -> T[k, l]; T[i, j] -> T[k, l] : k > i; T[i, j] -> T[i, j + 1] }",
     ),
+    "what is aligned in one direction, beside what is in none": (
+        "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 4; T[i, j] : 0 <= i, j < N; U[i] : 0 <= i < N }",
+        "{ S[i, j] -> S[i + 1, j]; S[i, j] -> T[j + 1, j + 3]; T[i, j] -> T[i, j + 1]; T[i, j] -> U[i + 1] }",
+    ),
     "a scalar": ("[N] -> { S[]; T[i] : 0 <= i < N; U[] }", "{ S[] -> T[0]; T[i] -> T[i + 1]; T[i] -> U[] }"),
     "a stencil": (
         "[N] -> { S[t, i] : 0 <= t, i < N; T[t, i] : 0 <= t, i < N }",
