@@ -51,7 +51,7 @@ PROGRAMS = {
     ),
     "a scalar beside what is close": (
         "[N] -> { S[]; T[i, j] : 0 <= i, j < N; U[i] : 0 <= i < N }",
-        "[N] -> { S[] -> T[i, j]; S[] -> U[0]; T[i, j] -> U[i]; T[i, j] -> U[i + 3]; U[i] -> U[i + 1]; U[i] -> U[i + 2] }",
+        "[N] -> { S[] -> T[i, j]; S[] -> U[0]; T[i, j] -> U[i]; T[i, j] -> U[i + 3]; U[i] -> U[i + 1] }",
     ),
     "two scalars": (
         "[N] -> { S[]; T[]; U[i] : 0 <= i < 4 }",

@@ -278,7 +278,8 @@ def test_a_flag_is_asked_for_of_each_band_whose_loops_do_the_same():
     band = "child: { schedule: '[{ S[i, j] -> [(j)] }]', coincident: [1] }"
     tree = Schedule.parse(f"""{{ domain: "[N] -> {{ S[i, j] : 0 <= i < N and 0 < j < N }}", child: {{
         schedule: "[{{ S[i, j] -> [(i)] }}]", child: {{ sequence: [
-        {{ filter: "{{ S[i, j] : i mod 2 = 1 }}", {band} }}, {{ filter: "{{ S[i, j] : i mod 2 = 0 }}", {band} }} ] }} }} }}""")
+        {{ filter: "{{ S[i, j] : i mod 2 = 1 }}", {band} }},
+        {{ filter: "{{ S[i, j] : i mod 2 = 0 }}", {band} }} ] }} }} }}""")
     with pytest.raises(IllegalTransformation, match=r"S\[4, 1\] must run before S\[4, 2\]"):
         to_c(tree, lines, parallel="openmp")
 
