@@ -130,7 +130,8 @@ def each(body: tuple[Ast, ...], f: Callable[[Ast], Ast]) -> tuple[Ast, ...]:
 def same(some: tuple[Ast, ...], others: tuple[Ast, ...]) -> tuple[Ast, ...] | None:
     """Code that does what either of two does, if they are equal but for the places of the tree that they are of.
 
-    A call is then of what is around both of its leaves, a loop of the first one's place. Marked parts are of one place.
+    A call is then of what is around both of its leaves, a loop of the first one's place. Marked parts are of one place,
+    and loops whose iterations may run at the same time: what is known of one of their bands need not hold of another.
     """
     if len(some) != len(others):
         return None
@@ -140,7 +141,7 @@ def same(some: tuple[Ast, ...], others: tuple[Ast, ...]) -> tuple[Ast, ...] | No
             mine, other = replace(a, at=_around(a.at, b.at)), replace(b, at=_around(a.at, b.at))
         elif isinstance(a, For | If) and isinstance(b, For | If):
             body = same(a.body, b.body)
-            if body is None:
+            if body is None or (isinstance(a, For) and a.coincident and a.at != b.at):
                 return None
             mine, other = replace(a, body=body), replace(b, body=body, at=a.at)
             if isinstance(mine, If) and isinstance(other, If):

@@ -11,6 +11,7 @@ Where they are in a row one or two bounds say which they are, or an equality, an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf
 
 from polyvolta.sched.loops.rows.columns import Columns
@@ -104,19 +105,21 @@ def _within(key: Key, columns: set[int]) -> bool:
 
 def _holds(columns: Columns, system: System, col: int, number: int) -> bool:
     """Whether rows of one name hold at a number."""
-
-    def at(key: Key, const: int) -> int:
-        return const + sum([v * value(c) for c, v in key])
-
-    def value(c: int) -> int:
-        if c == col:
-            return number
-        den, key, const = columns.floors[c]
-        return at(key, const) // den
-
+    at = partial(_at, columns, col, number)
     return (
         not system.empty
         and not any(at(*row) for row in system.eqs)
         and all(at(*row) >= 0 for row in system.ineqs.items())
         and not any(at(key, const) % d for key, const, d in system.mods)
     )
+
+
+def _at(columns: Columns, col: int, number: int, key: Key, const: int) -> int:
+    """`key . x + const` of one name at a number, and of floors of it."""
+    for c, v in key:
+        if c == col:
+            const += v * number
+        else:
+            den, inner, shift = columns.floors[c]
+            const += v * (_at(columns, col, number, inner, shift) // den)
+    return const

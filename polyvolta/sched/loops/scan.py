@@ -121,7 +121,7 @@ def scan(
     differ in numbers alone, at most 64 with what the others have besides. Where that is more, too, or beyond 16
     different ranges that do not all lie between numbers, what all have is separate if that leaves but four loops, the
     statements share the others as by default, and the notes say so.
-    While it runs Python collects no cycles of objects, of which it leaves none: that is a tenth of its time.
+    While it runs Python collects no cycles of objects, of which it leaves few: that is a tenth of its time.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule
     >>> from polyvolta.sets import Set, var
@@ -142,8 +142,14 @@ def scanned(
     extents: Mapping[str, int | Aff] | None,
     parted: bool,
     branches: bool,
+    apart: bool = False,
 ) -> Scan:
-    """`scan`, whose conditions have other branches only if that is asked for."""
+    """`scan`, whose conditions have other branches only if that is asked for.
+
+    Parameters
+    ----------
+    apart : whether each leaf has code of its own, also where one statement's do the same.
+    """
     need_schedule(schedule, "scan", "")
     if not isinstance(schedule.root, Domain):
         raise NotScannable("a tree starts with its Domain", where=str(schedule))
@@ -161,14 +167,14 @@ def scanned(
     called = _statements(schedule)
     made, refused = None, None
     try:
-        made = _scanned(schedule, context, given, called, parted, branches)
+        made = _scanned(schedule, context, given, called, parted, branches, apart)
     except NotScannable as error:
         refused = error
     if made is None or endless(made.body):
         narrower = _narrowed(schedule, context)
         if narrower is not None:
             with suppress(NotScannable):
-                made = _scanned(narrower, context, given, called, parted, branches)
+                made = _scanned(narrower, context, given, called, parted, branches, apart)
     if made is None:
         assert refused is not None
         raise refused
@@ -183,6 +189,7 @@ def _scanned(
     avoided: set[str],
     parted: bool,
     branches: bool,
+    apart: bool,
 ) -> Scan:
     """The loops of a tree; their variables are called like none of the `avoided`."""
     assert isinstance(schedule.root, Domain)
@@ -190,18 +197,18 @@ def _scanned(
         root = schedule.root
         with suppress(BudgetExceeded):  # guards of many pieces stay where they are
             root = bounded(int(min(PART * left(), MET)), met, root)
-        root = without_ways(root)
+        root = root if apart else without_ways(root)
         schedule = schedule if root is schedule.root else replace(schedule, root=root)
     assert isinstance(schedule.root, Domain)
     split = by_cases(schedule.root)
     if split is not None:
         schedule = replace(schedule, root=split.root)
-        made = _scanned(schedule, context, given, avoided, parted, branches)
+        made = _scanned(schedule, context, given, avoided, parted, branches, apart)
         return replace(made, body=tuple(_called(node, split.names) for node in made.body))
     scanners: list[Scanner] = []
 
     def scanner() -> Scanner:
-        one = Scanner(schedule, context, given, parted)
+        one = Scanner(schedule, context, given, parted, apart)
         one.columns.avoid(avoided)
         if scanners:  # its searches have the steps that those before left, however few all of it may take
             one.spare = scanners[0].spare
@@ -210,7 +217,8 @@ def _scanned(
 
     collecting = gc.isenabled()
     try:
-        gc.disable()  # nothing but what is known has cycles, and that ends here: a collection would find none
+        if collecting:  # else another thread's scan may end in between, and nobody begins again
+            gc.disable()  # cycles are of what is known, which ends here: a collection would find next to nothing
         return _walked(scanner, schedule.root, context, branches)
     finally:
         for one in scanners:
@@ -304,7 +312,7 @@ def _asked_little(scanner: Scanner, known: Known, body: tuple[Ast, ...], branche
     body = asked_first(body)
     body = asked_apart(body) if branches else body
     if branches and meeting(body):
-        body = scanner.searched(body, branched, known, body)
+        body = scanner.searched(body, branched, known, body, (), 0, scanner.apart)
         body = meeting_apart(body) if meeting(body) else body
     return body
 

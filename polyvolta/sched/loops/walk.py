@@ -79,9 +79,14 @@ class Scanner(Writer):
     """One walk of a tree: its columns, and the ranges of what has a name."""
 
     def __init__(
-        self, schedule: Schedule, context: Set | None, given: Mapping[str, int | Aff], parted: bool = True
+        self,
+        schedule: Schedule,
+        context: Set | None,
+        given: Mapping[str, int | Aff],
+        parted: bool = True,
+        apart: bool = False,
     ) -> None:
-        self.schedule, self.parted = schedule, parted
+        self.schedule, self.parted, self.apart = schedule, parted, apart
         names = mapped_names(schedule.root)
         params = dict.fromkeys([*(context.param_names if context is not None else ()), *parameters(schedule.root)])
         self.params = tuple(params)

@@ -158,9 +158,7 @@ def gist_range(self: Map, context: Set) -> Map:
     return _within(self, lambda every: every.intersect_range(context), [s.out for s, _ in self.parts], context)
 
 
-def _within(
-    self: R, restrict: Callable[[R], R], sides: Sequence[Tuple | None] = (), context: Set | None = None
-) -> R:
+def _within(self: R, restrict: Callable[[R], R], sides: Sequence[Tuple | None] = (), context: Set | None = None) -> R:
     """The gist within all points of the spaces that are in a context.
 
     Parameters
@@ -170,10 +168,12 @@ def _within(
     n_par = len(self.param_names)
     every = self._of(self.param_names, [(s, (cj.universe(n_par + len(s.dims)),)) for s, _ in self.parts])
     allowed = restrict(every)  # which says what is wrong with the context
-    if context is not None and len(sides) > 0:
+    if context is not None:
         known = {s.out.key for s, _ in context.parts}
-        kept = [p for p, side in zip(self.parts, sides) if side is None or side.key in known]
-        self = self if len(kept) == len(sides) else self._of(self.param_names, kept)
+        kept = [p for p, side in zip(self.parts, sides, strict=True) if side is None or side.key in known]
+        if len(kept) < len(sides):  # what is left has other spaces than an empty `allowed`
+            rest = self._of(self.param_names, kept)
+            return _within(rest, restrict) if kept else rest
     return gist(self, allowed)
 
 

@@ -41,6 +41,30 @@ PROGRAMS = {
         SQUARES,
         "[N] -> { S[i, j] -> S[i, j + 1]; S[i, N - 1] -> T[k, l]; T[i, j] -> T[k, l] : k > i; T[i, j] -> T[i, j + 1] }",
     ),
+    "what is aligned in one direction, beside what is in none": (
+        "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 4; T[i, j] : 0 <= i, j < N; U[i] : 0 <= i < N }",
+        "{ S[i, j] -> S[i + 1, j]; S[i, j] -> T[j + 1, j + 3]; T[i, j] -> T[i, j + 1]; T[i, j] -> U[i + 1] }",
+    ),
+    "what is far, in a line beside what is close": (
+        LINES,
+        "[N] -> { S[i] -> T[k] : i = N - 1; S[0] -> U[3]; T[i] -> T[i + 1]; T[i] -> U[k] }",
+    ),
+    "a scalar beside what is close": (
+        "[N] -> { S[]; T[i, j] : 0 <= i, j < N; U[i] : 0 <= i < N }",
+        "[N] -> { S[] -> T[i, j]; S[] -> U[0]; T[i, j] -> U[i]; T[i, j] -> U[i + 3]; U[i] -> U[i + 1] }",
+    ),
+    "two scalars": (
+        "[N] -> { S[]; T[]; U[i] : 0 <= i < 4 }",
+        "[N] -> { S[] -> T[]; S[] -> U[N - 1]; T[] -> U[N - 1]; U[i] -> U[i + 1] }",
+    ),
+    "what is close, before what is far in all of a line": (
+        "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 4; T[i] : 0 <= i < N; U[i] : 0 <= i < N }",
+        "[N] -> { S[i, j] -> T[i]; S[i, j] -> U[i - 1] : j = N - 1; T[i] -> U[k] : i mod 2 = 0 }",
+    ),
+    "two steps at most, three but for a remainder": (
+        LINES,
+        "{ S[i] -> T[k] : i <= k <= i + 3 and (i + k) mod 2 = 0 }",
+    ),
     "a scalar": ("[N] -> { S[]; T[i] : 0 <= i < N; U[] }", "{ S[] -> T[0]; T[i] -> T[i + 1]; T[i] -> U[] }"),
     "a stencil": (
         "[N] -> { S[t, i] : 0 <= t, i < N; T[t, i] : 0 <= t, i < N }",

@@ -21,6 +21,11 @@ TREES = [
     """{ domain: "{ S[i, j] : 0 <= i < 4 and 0 <= j <= i; T[i] : 0 <= i < 4 }", child: {
         schedule: "[{ S[i, j] -> [(i)]; T[i] -> [(i)] }]", child: { mark: "inside", child: { sequence: [
         { filter: "{ T[i] }" }, { filter: "{ S[i, j] }" } ] } } } }""",
+    """{ domain: "{ T[i] : 0 <= i < 4 }", child: { schedule: "[{ T[i] -> [(i)] }]", child: { sequence: [
+        { filter: "{ T[i] : i mod 2 = 0 }" }, { filter: "{ T[i] : i mod 2 = 1 }" } ] } } }""",
+    """{ domain: "{ S[i, j] : 0 <= i < 4 and 0 <= j < 4 }", child: { schedule: "[{ S[i, j] -> [(i)] }]", child: {
+        sequence: [ { filter: "{ S[i, j] : i mod 2 = 0 }", child: { schedule: "[{ S[i, j] -> [(j)] }]" } },
+        { filter: "{ S[i, j] : i mod 2 = 1 }", child: { schedule: "[{ S[i, j] -> [(j)] }]" } } ] } } }""",
 ]
 
 

@@ -272,6 +272,18 @@ def test_the_programs_dependences_count_and_not_a_flag():
             call()
 
 
+def test_a_flag_is_asked_for_of_each_band_whose_loops_do_the_same():
+    """Of even i alone, as of 4, one j uses what another one made."""
+    lines = Program.parse("[N] -> { S[i, j] : 0 <= i < N and 0 < j < N }", bodies="a[i][j] = a[4][j - 1]")
+    band = "child: { schedule: '[{ S[i, j] -> [(j)] }]', coincident: [1] }"
+    tree = Schedule.parse(f"""{{ domain: "[N] -> {{ S[i, j] : 0 <= i < N and 0 < j < N }}", child: {{
+        schedule: "[{{ S[i, j] -> [(i)] }}]", child: {{ sequence: [
+        {{ filter: "{{ S[i, j] : i mod 2 = 1 }}", {band} }},
+        {{ filter: "{{ S[i, j] : i mod 2 = 0 }}", {band} }} ] }} }} }}""")
+    with pytest.raises(IllegalTransformation, match=r"S\[4, 1\] must run before S\[4, 2\]"):
+        to_c(tree, lines, parallel="openmp")
+
+
 @pytest.mark.parametrize(
     ("made", "kind", "message"),
     [

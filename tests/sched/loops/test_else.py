@@ -124,9 +124,10 @@ def test_what_is_done_in_any_case_is_not_asked_for():
     inside = [For("c0", (aff(0),), (N,), 1, False, (call,), call.at) for call in (first, second)]
     (found,) = branched(known(), [below([some], one) for some, one in zip((FROM_5, UP_TO_4), inside, strict=True)])
     assert found == replace(inside[0], body=(Call("A", (C,), (0, 1)),))
-    shorter = replace(inside[1], upper=(N - 1,))
+    shorter, at_once = replace(inside[1], upper=(N - 1,)), [replace(loop, coincident=True) for loop in inside]
     marked = [Block("mark", (first,), at) for at in ((0,), (1,))]
-    for pair in ((first, Call("A", (M,))), (inside[0], shorter), (below([IS_2], A), below([IS_3], A)), marked):
+    tests = below([IS_2], A), below([IS_3], A)
+    for pair in ((first, Call("A", (M,))), (inside[0], shorter), tests, marked, at_once):
         (found,) = branched(known(), [below([some], one) for some, one in zip((FROM_5, UP_TO_4), pair, strict=True)])
         assert isinstance(found, If)
 

@@ -288,13 +288,21 @@ def test_sizes_at_which_an_owner_has_nothing_are_asked_for_before_tiles(block, o
 
 
 def test_a_lane_is_made_once_for_each_piece(monkeypatch):
-    """Whether others are one, and what is of all, is asked of the same lanes."""
+    """Whether others are one, and what is of all, is asked of the same lanes; with strides it is another one."""
     made = []
     lane = Scanner.lane
-    monkeypatch.setattr(Scanner, "lane", lambda self, piece, *given: made.append(piece) or lane(self, piece, *given))
-    domain = "[N] -> { S[i] : 0 <= i < N or N + 2 <= i < 2N or 3N <= i <= 4N; T[i] : 1 <= i <= N }"
-    lines(domain, "[N] -> [{ S[i] -> [(i)]; T[i] -> [(i)] }]", sizes=[{"N": 3}])
-    assert made and len({id(piece) for piece in made}) == len(made)
+
+    def seen(self, piece, state, members, columns, loops, strides, below):
+        made.append((piece, strides))
+        return lane(self, piece, state, members, columns, loops, strides, below)
+
+    monkeypatch.setattr(Scanner, "lane", seen)
+    tree = Schedule.parse(
+        """{ domain: "[N] -> { S[i] : 1 <= i <= 5; S[i] : i = 6 and N >= 2 }", child: { guard: "[N] -> { [] : N >= 3 }",
+             child: { schedule: "[{ S[i] -> [(i mod 5)] }, { S[i] -> [(i)] }]" } } }"""
+    )
+    assert_scans(tree, [{"N": n} for n in (2, 3)])
+    assert made and len({(id(piece), strides) for piece, strides in made}) == len(made)
 
 
 HOLES = (  # statements with holes between them and floors in all bounds

@@ -37,6 +37,12 @@ TREES = {
              { filter: "{ T[i, j] : j mod 2 = 1 }" }, { filter: "{ T[i, j] : j mod 2 = 0 }" } ] } } }""",
         {1: 1, 2: 12, 9: 73, 40: 391},
     ),
+    "filters that tell places apart, at which a loop need not be cut": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i < N and 0 <= j <= i }", child: { schedule:
+             "[{ S[i, j] -> [i] }, { S[i, j] -> [j] }]", child: { sequence: [
+             { filter: "{ S[i, j] : j <= 2 }" }, { filter: "{ S[i, j] : j >= 3 }" } ] } } }""",
+        {1: 4, 2: 8, 9: 64, 40: 901},
+    ),
     "a size from which on every second one has only one of two statements in loops with tests of both": (
         """{ domain: "[N] -> { T[i, j] : N mod 2 = 1 and 1 <= i < N and 0 <= j <= 3;
                                T[i, j] : N <= 11 and 0 <= i <= 3 and N <= j <= N + 2 }", child: { schedule:

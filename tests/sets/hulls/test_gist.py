@@ -282,3 +282,9 @@ def test_many_points_in_a_context_of_many_take_few_steps():
     with budget(100_000):
         found = s.gist(context)
     assert set((found & context).points()) == points & known
+
+
+def test_of_tuples_that_an_empty_context_does_not_have_nothing_is_left():
+    m, nowhere = Map("{ A[i] -> B[i] : i > 0; B[i] -> A[i] : i > 1 }"), Set("{ B[i] : i > 0 and i < 0 }")
+    assert m.gist_domain(nowhere).is_equal(Map("{ B[i] -> A[j] }"))
+    assert m.gist_range(nowhere).is_equal(Map("{ A[i] -> B[j] }"))

@@ -212,7 +212,8 @@ class AstBuild(Plain):
     def _made(self, schedule: Schedule) -> Scan:
         place = self.place
         known = place.known() if place else self.context
-        made = scanned(schedule, known, None, parted=True, branches=bool(option("ast_build_allow_else")))
+        branches, apart = bool(option("ast_build_allow_else")), "create_leaf" in dict(self.hooks)
+        made = scanned(schedule, known, None, parted=True, branches=branches, apart=apart)
         around = [v.var for v in place.loops] if place else []
         if place:
             outside = {v: place.scan.ranges[v] for v in around if v in place.scan.ranges}

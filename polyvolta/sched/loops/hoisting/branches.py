@@ -51,13 +51,16 @@ def meeting(body: Sequence[Ast]) -> bool:
     )
 
 
-def branched(known: Known, body: Sequence[Ast], failed: Failed = (), deep: int = 0) -> tuple[Ast, ...]:
+def branched(
+    known: Known, body: Sequence[Ast], failed: Failed = (), deep: int = 0, apart: bool = False
+) -> tuple[Ast, ...]:
     """The same code with such conditions in branches.
 
     Parameters
     ----------
     failed : what does not hold here, as the condition does not that this is the other branch of.
     deep : how many conditions stand around this.
+    apart : whether what both branches do stays in two, as of two leaves of the tree.
     """
     out: list[Ast] = []
     for node in body:
@@ -68,29 +71,34 @@ def branched(known: Known, body: Sequence[Ast], failed: Failed = (), deep: int =
             if mine is not None and runs is not None:
                 if all(_excluded(known, a.copy().add(b)) for a in mine for b in runs):
                     other = (*last.other, *_less(known, node, (*failed, mine)))
-                    out[-1:] = same(last.body, other) or (replace(last, other=other),)
+                    out[-1:] = _either(replace(last, other=other), apart)
                     continue
                 if isinstance(node, If) and all(_covered(known, system, (mine,)) for system in runs):
                     there = known.given(stating(known, last.conditions))
                     out[-1] = replace(last, body=(*last.body, *_less(there, node, failed)))
                     continue
         out.append(node)
-    return tuple([inner for node in out for inner in _inside(known, node, failed, deep)])
+    return tuple([inner for node in out for inner in _inside(known, node, failed, deep, apart)])
 
 
-def _inside(known: Known, node: Ast, failed: Failed, deep: int) -> tuple[Ast, ...]:
+def _either(node: If, apart: bool) -> tuple[Ast, ...]:
+    """What both branches of a condition do, if that is the same; else the condition."""
+    return (None if apart else same(node.body, node.other)) or (node,)
+
+
+def _inside(known: Known, node: Ast, failed: Failed, deep: int, apart: bool) -> tuple[Ast, ...]:
     """A node with what is in it in branches; what both branches of it do, if that is the same."""
     if isinstance(node, Call) or not (isinstance(node, If) and node.other or meeting(node.body)):
         return (node,)
     there = known.given(said(known, node).add(_stride(known, node)))
-    body = branched(there, node.body, failed, deep + isinstance(node, If))
+    body = branched(there, node.body, failed, deep + isinstance(node, If), apart)
     if not isinstance(node, If) or not node.other:
         return (replace(node, body=body),)
     mine = _systems(known, node.conditions)
     assert mine is not None
     where = known.given(stating(known, negation(node.conditions)))
-    other = branched(where, node.other, (*failed, mine), deep + 1)
-    return same(body, other) or (replace(node, body=body, other=other),)
+    other = branched(where, node.other, (*failed, mine), deep + 1, apart)
+    return _either(replace(node, body=body, other=other), apart)
 
 
 def _stride(known: Known, node: Ast) -> System:
