@@ -59,7 +59,7 @@ def _shortened(line: str) -> str:
     """The line, of a longer one its beginning, and how much follows.
 
     >>> _shortened("ab" * 600)[-40:]
-    'babababababababab ... 200 characters more'
+    'abababababababab ... 200 characters more'
     """
     return line if len(line) <= LONGEST else f"{line[:LONGEST]} ... {len(line) - LONGEST} characters more"
 

@@ -46,7 +46,7 @@ def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...
         return (replace(node, body=something_before(there, pieces, node.body, writer)),)
     rows = System()
     for row in sorted(_shared(known, pieces), key=lambda row: -len(row[0])):  # of few sizes what others don't say
-        each = (counted(body, at) for at in _beside(known, row)) if not known.given(rows).implies(*row) else ()
+        each = (counted(body, at) for at in _beside(known, row, len(body) > 1)) if not known.given(rows).implies(*row) else ()
         if any(idle > FEW and idle == tests for tests, idle, _ in each):
             rows.ge(*row)
     if not has_rows(rows):
@@ -55,16 +55,17 @@ def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...
     return guarded(conditions, less(body, conditions), body[0].at)
 
 
-def _beside(known: Known, row: Row) -> Iterator[dict[str, int]]:
+def _beside(known: Known, row: Row, several: bool) -> Iterator[dict[str, int]]:
     """Sizes at which a row does not hold: as alike as they may be but for one.
 
-    Of a row of one size they are all alike, or the others are larger: at M = 1 a loop over N outside of one from 2 to M
-    finds nothing in any of its iterations, however many these are.
+    Of a row of one size they are all alike, or, where it would stand before several loops, the others are larger: at
+    M = 1 loops over N outside of ones from 2 to M find nothing in any iteration, however many these are. One nest alone
+    stays as it is written, as in isl's code.
     """
     key, const = row
     sizes = {known.columns.ids[name]: name for name in known.columns.sizes}
     (col, v), *others = sorted(key, key=lambda term: (abs(term[1]) > 1, term[0] in known.high))
-    alone = (None, FAR) if len(sizes) > 1 else (None,)
+    alone = (None, FAR) if several and len(sizes) > 1 else (None,)
     for short, other in product(NEAR, ALIKE if others else alone):
         if other is None:
             values = dict.fromkeys(sizes, v * (-const - 1 - short))
