@@ -1587,9 +1587,10 @@ def test_a_row_that_each_iteration_asks_stands_before_the_loops_whatever_other_s
 def test_a_size_that_leaves_nothing_inside_each_of_many_iterations_stands_before_several_loops():
     """At M = 1 each c0 would look for c1 from 1 to 0, N times; one nest by itself has no condition, as isl's."""
     band = 'schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]"'
-    one = Schedule.parse(f"""{{ domain: "[N, M] -> {{ S[i, j] : 0 <= i < N and 1 <= j < M }}", child: {{ {band} }} }}""")
+    domain = "[N, M] -> { S[i, j] : 0 <= i < N and 1 <= j < M"
+    one = Schedule.parse(f'{{ domain: "{domain} }}", child: {{ {band} }} }}')
     two = Schedule.parse(
-        f"""{{ domain: "[N, M] -> {{ S[i, j] : 0 <= i < N and 1 <= j < M; T[i, j] : 0 <= i < N and 1 <= j < M }}",
+        f"""{{ domain: "{domain}; T[i, j] : 0 <= i < N and 1 <= j < M }}",
              child: {{ sequence: [ {{ filter: "{{ S[i, j] }}", child: {{ {band} }} }},
              {{ filter: "{{ T[i, j] }}", child: {{ {band.replace("S", "T")} }} }} ] }} }}"""
     )

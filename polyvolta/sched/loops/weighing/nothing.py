@@ -46,7 +46,8 @@ def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...
         return (replace(node, body=something_before(there, pieces, node.body, writer)),)
     rows = System()
     for row in sorted(_shared(known, pieces), key=lambda row: -len(row[0])):  # of few sizes what others don't say
-        each = (counted(body, at) for at in _beside(known, row, len(body) > 1)) if not known.given(rows).implies(*row) else ()
+        beside = _beside(known, row, len(body) > 1) if not known.given(rows).implies(*row) else ()
+        each = (counted(body, at) for at in beside)
         if any(idle > FEW and idle == tests for tests, idle, _ in each):
             rows.ge(*row)
     if not has_rows(rows):
