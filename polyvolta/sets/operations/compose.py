@@ -18,6 +18,7 @@ from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.implies import box
 from ..errors import SpaceMismatch
+from ..hulls.intervals import Box, touch
 from ..values.aff import Aff
 from ..values.shape import all_spaces, flat, linked, need_map, need_set, rearranged, single, spaced
 from ..values.space import Space, Tuple, apart, refuse_params, renamed, renaming
@@ -320,21 +321,17 @@ def composed(
     for c in firsts:
         own = _spans(c, first, mid)
         spend(1 + len(begins) // 16)
-        near = [d for d, other in begins if not any(map(_disjoint, own, other))]
+        near = [d for d, other in begins if touch(own, other)]
         found += [pj.compose(c, d, width, first, second, mid) for d in near]
-    return filled(found if len(found) > 1 else [*found, None])
+    return filled([None, *found])  # one pair of several: what comes of it is asked whether it is empty
 
 
-def _spans(c: Conjunct | cj.Beside, places: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[float, float]]:
+def _spans(c: Conjunct | cj.Beside, places: tuple[int, ...], dims: tuple[int, ...]) -> Box:
     """Between which numbers some dimensions of a piece lie, of which the places of its own are given."""
     found = dict.fromkeys(dims, (-inf, inf))
     for member, at in cj.members(c, places):
         found |= {place: span for place, span in zip(at, box(member), strict=True) if place in found}
-    return list(found.values())
-
-
-def _disjoint(a: tuple[float, float], b: tuple[float, float]) -> bool:
-    return a[0] > b[1] or b[0] > a[1]
+    return tuple(found.values())
 
 
 def apply_domain(self: Map, other: Map) -> Map:
