@@ -58,7 +58,7 @@ def by_absence(
     a condition that calls nothing, whatever others are; and where fewer are, but many find each call (`_found_late`),
     if too many are not made by code that runs whole there, and is none of what the sizes lack (`_whole`). Large sizes
     are looked at before small ones: they are more.
-    If the code of small sizes then would test more than that of all, they keep this.
+    If the code of small sizes then would test more than that of all, or takes too many steps, they keep this.
 
     Parameters
     ----------
@@ -89,9 +89,10 @@ def by_absence(
         much = _tests_less(beside, [(at, LESS * tests - 1) for at, tests in found[row]])
         small, large = (list(_near(known, row, body, sign, much)) for sign in (1, -1))
         if _tests_less(beside, large):
-            inside = make(there)
-            if inside and _tests_less(inside, small):
-                return (there, inside), (elsewhere, beside)
+            with suppress(BudgetExceeded):
+                inside = make(there)
+                if inside and _tests_less(inside, small):
+                    return (there, inside), (elsewhere, beside)
             if seldom(known, *row):
                 return (there, tuple(body)), (elsewhere, beside)
     return None
