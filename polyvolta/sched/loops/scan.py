@@ -248,10 +248,11 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         if found is not None:
             (there, inside), (_, beside) = found
             first, one = one, other()
-            stays = inside is body
+            stays, conditions = inside is body, stated(one.columns, there, one.tidy)
             if stays:
                 one.share(first)
-            body = (If(stated(one.columns, there, one.tidy), inside, (0,), beside),)
+                inside = asked_once(inside, conditions)
+            body = (If(conditions, inside, (0,), beside),)
             if not stays and has_rows(sizes := needed_in_all(one.known, found)):
                 body = guarded(stated(one.columns, sizes, one.tidy), body, (0,))
     ranges = {**one.ranges, **one.seen}

@@ -5,7 +5,7 @@ import pytest
 import polyvolta.sched.loops.scan as scans
 from polyvolta.sched.loops.scan import _atomic, scan
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import budget
+from polyvolta.sets import BudgetExceeded, budget
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
@@ -56,6 +56,26 @@ def test_code_at_sizes_that_leave_a_statement_nothing_does_not_ask_for_it(name):
     assert {n: counted(found.body, {"N": n}) for n in most} == most
     with budget(None):  # as steps are counted the code is the same, as long as they suffice
         assert scan(tree).body == found.body
+
+
+def test_sizes_are_told_apart_where_steps_suffice_for_code_of_one_kind(monkeypatch):
+    """The code of large sizes is made; small ones keep that of all, in which what they say is not asked again."""
+    text, most = APART["sizes without which code of neither has anything"]
+    within, made = scans._within, []
+
+    def few(*given):
+        made.append(given)
+        if len(made) > 1:
+            raise BudgetExceeded("no steps are left")
+        return within(*given)
+
+    monkeypatch.setattr(scans, "_within", few)
+    tree = Schedule.parse(text)
+    found = scan(tree)
+    assert len(made) == 2
+    assert all(deviation(tree, found, {"N": n}) is None for n in range(-3, 8))
+    assert {n: counted(found.body, {"N": n}) for n in most} == {0: 56, 4: 4, 6: 2, 40: 2}
+    assert "if (N <= 3) {" in str(found) and "N <= 5" not in str(found)
 
 
 @pytest.mark.parametrize(("outer", "apart"), [("i", True), ("N", False), ("3", False)])

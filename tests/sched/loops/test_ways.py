@@ -49,6 +49,7 @@ def test_a_leaf_says_as_much_where_no_place_has_two_ways(some):
         tree(OUTER, way("S[i, j] : i >= N - 1; T[i]"), way("S[i, j] : i < N - 1")),
         tree(BAND, way("S[i, j]"), way("T[i]")),  # each has one way
         tree(BAND, way(EVEN), way(ODD, ', child: { mark: "odd" }')),
+        tree(BAND, way("S[i, j] : N <= 1; S[i, j] : N >= 3; T[i]"), way("S[i, j] : N = 2")),  # one size, told by one if
     ],
 )
 def test_other_nodes_stay(some):

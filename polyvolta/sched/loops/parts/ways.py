@@ -26,7 +26,7 @@ WORTH, PART = 5000, 0.05  # steps that it may take to ask that of a node, and wh
 
 
 def without_ways(root: Domain) -> Domain:
-    """The tree with a leaf for each such node in which a statement has several ways.
+    """The tree with a leaf for each such node in which a statement has several ways, none at one size alone.
 
     All instances that come to a node go some way. Cost: the intersections of what each two children have of places.
     Extensions add instances at places by themselves: trees that have one stay as they are.
@@ -44,10 +44,20 @@ def without_ways(root: Domain) -> Domain:
 
 
 def _several(node: Node) -> bool:
-    """Whether children are filters above leaves, several of which are for one statement."""
+    """Whether children are filters above leaves, several of which are for one statement, none `_at_one_size`."""
     each = [child for child in node.children if isinstance(child, Filter) and isinstance(child.child, Leaf)]
     ways = Counter(s for child in each for s in child.statements)
-    return len(each) == len(node.children) and max(ways.values(), default=0) > 1
+    several = len(each) == len(node.children) and max(ways.values(), default=0) > 1
+    return several and not any(map(_at_one_size, each))
+
+
+def _at_one_size(child: Filter) -> bool:
+    """Whether a way is gone at single sizes alone, such as N = 2: its loops know the size, and others ask it once."""
+    some = child.instances
+    if some is None or not some.parts:
+        return False
+    first = 1 + len(some.param_names)
+    return all(any(not any(row[first:]) for row in c.eqs) for _, cs in some.parts for c in cs)
 
 
 def _alone(schedule: Schedule, at: Path) -> bool:
