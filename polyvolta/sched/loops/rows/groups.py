@@ -65,6 +65,8 @@ def groups(
     for together in in_order(known, [*_alike(whole, k, col, atomic=True), *_alike(rest, k, col)], k, columns, first):
         if loop_type != "unroll":
             together = interleaved(known, Group(together), k, col, alike=loop_type == "default").lanes
+        if loop_type == "separate":
+            together = [lane.at_multiples(k, columns, known) for lane in together]
         each = classes(together, k, col) if len(together) > 1 and loop_type in ("separate", "core") else []
         whose = [_tested(known, some, columns[k:]) for some in each]
         if not each or (len(each) == 1 and len(whose[0]) == 1):
