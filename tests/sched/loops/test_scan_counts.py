@@ -1518,6 +1518,23 @@ TREES = {
                guard: "[N] -> { [a, b] : N mod 2 = 0 and N + b <= 4 }" } }, { filter: "{ T[] }" } ] } } }""",
         {0: 1, 1: 1, 2: 99, 3: 87, 4: 111, 100: 2},
     ),
+    "separate values of a loop of which a congruence leaves one": (
+        """{ domain: "{ S[i] : 0 <= i <= 2; T[i] : 0 <= i <= 1 }", child: { schedule: "[
+             { S[i] -> [(floor(i/3))]; T[i] -> [(floor(i/2))] },
+             { S[i] -> [(i)]; T[i] -> [(floor((3*i + 1)/2))] }, { S[i] -> [(i)]; T[i] -> [(i mod 2)] }]",
+             options: "{ isolate[[] -> [p, q, r]] : q <= 4 and 1 <= r <= 3; separate[1]; [isolate[] -> separate[1]] }",
+             child: { sequence: [ { filter: "{ S[i] : i mod 2 >= 1 and i >= 1 }" },
+                                  { filter: "{ S[i] : i <= 0; S[i] : i mod 2 = 0 }" }, { filter: "{ T[i] }" } ] } } }""",
+        {0: 0},
+    ),
+    "sizes that one statement has, of which a bound implies others: those beyond it are cut off once": (
+        """{ domain: "[N] -> { S[i] : i = 0 and N >= 0; T[i, j, k] : 0 <= i <= 3 and N - 1 <= j <= 3 and 0 <= 2k <= 5i and
+             floor(N/4) = i and 2*floor(N/8) = N - 4*floor(N/4) }", child: { schedule: "[N] -> [
+             { S[i] -> [(floor((i + 1)/4))]; T[i, j, k] -> [(k + 4*floor(i/4))] },
+             { S[i] -> [(1 - i mod 2)]; T[i, j, k] -> [(j + floor((1 - i)/2) - 1)] }]",
+             options: "{ separate[0]; atomic[1] }" } }""",
+        {0: 21, 3: 2, 4: 18, 5: 3, 40: 3},
+    ),
 }
 
 

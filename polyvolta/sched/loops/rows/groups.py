@@ -265,7 +265,7 @@ def cells(known: Known, shadows: Sequence[System], most: int = CELLS) -> list[Sy
     """
     out: list[System] = []
     for s in shadows:
-        rows = [r for r in s.every_ge() if not known.says(*r)]
+        rows = _needed(known, [r for r in s.every_ge() if not known.says(*r)])
         ties = {row for row in rows if (negated(row[0]), -row[1]) in rows}
         rows.sort(key=lambda row: row not in ties)  # few values have an equality: most of a cell is cut off by it alone
         new, rest = [], [_of_rows(rows)]
@@ -281,6 +281,16 @@ def cells(known: Known, shadows: Sequence[System], most: int = CELLS) -> list[Sy
         if len(out) > most:
             return None
     return out
+
+
+def _needed(known: Known, rows: list[tuple[Key, int]]) -> list[tuple[Key, int]]:
+    """Some rows without those of sizes that others of sizes imply: what they would cut off is cut off anyway."""
+    sizes = [row for row in rows if known.columns.of_sizes(row[0])]
+    for row in sizes if len(sizes) > 1 else ():
+        others = [r for r in sizes if r != row]
+        if known.ensures(others, *row):
+            sizes = others
+    return [row for row in rows if row in sizes or not known.columns.of_sizes(row[0])]
 
 
 def _of_rows(rows: Sequence[tuple[Key, int]]) -> System:
