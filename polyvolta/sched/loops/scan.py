@@ -113,7 +113,8 @@ def scan(
         guard or what is isolated has other dimensions than there are members.
     UnknownName : an extent is given of a name that no member is mapped to.
     BadArgument : this is no schedule, the context no set, an extent no integer.
-    BudgetExceeded : the tree is too large for the steps of one operation; `with budget(...)` allows more.
+    BudgetExceeded : the tree is too large for the steps of one operation; `with budget(...)` allows more, and with
+        `parted=False` it takes fewer.
 
     Cost: some linear programs for each loop and each condition. What may multiply them: `unroll` by the iterations,
     `separate` by the cells of a union, of which there are at most 64, or 136 of ranges in a band's last loop that
@@ -132,7 +133,11 @@ def scan(
     >>> print(*inner.lower, *inner.upper, *inner.body[0].args)
     32*c0 N - 1 32*c0 + 31 c1
     """
-    return scanned(schedule, context, extents, parted, parted)
+    try:
+        return scanned(schedule, context, extents, parted, parted)
+    except BudgetExceeded as error:
+        error.hint += "; or scan(..., parted=False): simpler code, in fewer steps" if parted else ""
+        raise
 
 
 @metered
