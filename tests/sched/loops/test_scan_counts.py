@@ -269,7 +269,7 @@ TREES = {
     "digits of eight, in tiles of five": (
         """{ domain: "[N] -> { S[j] : 0 <= j <= N }", child: { schedule: "[{ S[j] -> [(floor((j mod 8)/3))] },
              { S[j] -> [(floor(j/5))] }, { S[j] -> [((j mod 8) mod 3)] }, { S[j] -> [(j mod 5)] }]" } }""",
-        {1: 11, 2: 14, 4: 24, 9: 53, 40: 257},
+        {1: 7, 2: 8, 4: 14, 9: 27, 40: 100},
     ),
     "sums of tiles that are none below zero": (
         """{ domain: "[N] -> { S[j, k] : 0 <= j <= N and 0 <= 2*k <= N + 3 }", child: { schedule:
@@ -1517,6 +1517,11 @@ TREES = {
              { filter: "[N] -> { S[i, j] : 2N - 3*floor(i/3) >= j }", child: {
                guard: "[N] -> { [a, b] : N mod 2 = 0 and N + b <= 4 }" } }, { filter: "{ T[] }" } ] } } }""",
         {0: 1, 1: 1, 2: 99, 3: 87, 4: 111, 100: 2},
+    ),
+    "halves, and what is left of four, before what they are of": (
+        """{ domain: "[N] -> { S[i] : N <= 2i <= N + 6 }", child: { schedule:
+             "[{ S[i] -> [(floor(i/2))] }, { S[i] -> [(i mod 4 + 1)] }, { S[i] -> [(i)] }]" } }""",
+        {0: 9, 3: 8, 9: 8, 40: 9},
     ),
     "separate values of a loop of which a congruence leaves one": (
         """{ domain: "{ S[i] : 0 <= i <= 2; T[i] : 0 <= i <= 1 }", child: { schedule: "[

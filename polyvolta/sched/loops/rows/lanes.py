@@ -11,11 +11,18 @@ from dataclasses import dataclass
 from itertools import islice
 from math import gcd
 
-from polyvolta.sched.loops.rows.columns import Columns, Row, outside
+from polyvolta.sched.loops.rows.columns import Columns, Row, outside, total
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, Ends, Key, System, coefficient, negated, plus
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sched.loops.rows.steps import beyond_quotients, beyond_remainders, of_multiples, one_multiple, whole
+from polyvolta.sched.loops.rows.steps import (
+    beyond_quotients,
+    beyond_remainders,
+    multiples,
+    of_multiples,
+    one_multiple,
+    whole,
+)
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
@@ -234,12 +241,23 @@ class Lane:
         inner = [(s, col) for s, col in zip(self.shadows[k + 1 :], columns[k + 1 :], strict=True) if col]
         if not all(s.exact or _brief(s, col) for s, col in inner):
             new = self.copy()
-            if new.piece.pin(outer, True, [col for col in columns[k + 2 :] if col]):
+            if new.piece.pin(outer, True, [col for col in columns[k + 2 :] if col]) | new.put_multiples(outer):
                 new.piece.promote(outer)
                 if not new.piece.system.empty:
                     new.project(columns, known, k + 1)
                     if all(s.exact for s in new.shadows[k + 1 :]):
                         self.piece, self.shadows, self.asked = new.piece, new.shadows, False
+
+    def put_multiples(self, outer: Callable[[Key], bool]) -> bool:
+        """State which multiples congruences are of (`multiples`); whether there was one."""
+        piece, found = self.piece, False
+        while not piece.system.empty and (one := next(multiples(piece.system, outer), None)):
+            row, shift, d, floor = one
+            piece.system.mods.remove((row, shift, d))  # the equality says it
+            piece.system.eq(*total([(1, (row, shift, 1)), (-d, piece.outer_floor(*floor))])[:2])
+            piece.settle()
+            found = True
+        return found
 
     def at_multiples(self, k: int, columns: Sequence[int], known: Known) -> Lane:
         """The lane with equalities for congruences that numbers leave one multiple, for its loops from number k on.

@@ -228,6 +228,23 @@ def pinned(
                 yield from pinned(bounded(WORTH, system.without, inside - {col}), outer)
 
 
+def multiples(system: System, outer: Callable[[Key], bool]) -> Iterator[tuple[Key, int, int, tuple[int, Key, int]]]:
+    """Congruences of several columns inside whose multiple bounds leave one value of what is outside.
+
+    (row, shift, d, (den, key, const)) where row . x + shift is d*floor((key . x + const)/den): of 0 <= i - 2*c0 <= 1,
+    1 <= c1 <= 4 and c1 = i + 1 mod 4 it is i - c1 + 1 = 4*floor(c0/2). Cost: a projection for each congruence.
+    """
+    for row, shift, d in system.mods:
+        inside = [(c, v) for c, v in row if not outer(((c, 1),))]
+        units = [(c, v) for c, v in inside if abs(v) == 1]
+        if len(inside) > 1 and units:
+            (col, v), t, there = units[-1], new_column(), system.copy()
+            there.replace(col, plus(-v, without(row, col), v * d, ((t, 1),)), -v * shift)
+            with suppress(BudgetExceeded):
+                left = bounded(WORTH, there.without, {c for c in there.columns() if not outer(((c, 1),))} - {t})
+                yield from ((row, shift, d, (den, key, const)) for c, den, key, const in pinned(left, outer) if c == t)
+
+
 def told(
     system: System, floors: Mapping[tuple[int, Key, int], tuple[Key, int, int]], outer: Callable[[Key], bool]
 ) -> Iterator[tuple[int, Key, int]]:
