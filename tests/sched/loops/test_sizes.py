@@ -78,6 +78,19 @@ def test_sizes_are_told_apart_where_steps_suffice_for_code_of_one_kind(monkeypat
     assert "if (N <= 3) {" in str(found) and "N <= 5" not in str(found)
 
 
+def test_remainders_and_other_sizes_are_those_that_a_context_leaves():
+    """Of N from 0 to 2 N mod 4 <= 1 is N <= 1, and no M is greater than 2: at N = 2 T is alone, in steps of two."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j] : N mod 4 <= 1 and 0 <= i <= M and i <= j <= i + 4; T[i] : -2 <= i <= 4 }",
+             child: { context: "[N, M] -> { [] : 0 <= N <= 2 and 1 <= M <= 2 }", child: { schedule:
+             "[{ S[i, j] -> [(j)]; T[i] -> [(2*floor((1 - i)/2) - 2)] }]", child: { sequence: [
+             { filter: "{ S[i, j] }" }, { filter: "{ T[i] : i >= 0 }" }, { filter: "{ T[i] : i < 0 }" } ] } } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in (0, 1, 2) for m in (1, 2))
+    assert [counted(found.body, {"N": n, "M": 2}) for n in (0, 1, 2)] == [80, 80, 24]
+
+
 @pytest.mark.parametrize(("outer", "apart"), [("i", True), ("N", False), ("3", False)])
 def test_an_atomic_loop_outside_of_all_others_is_the_only_one(outer, apart):
     """Where N is 5 or more S alone has anything; a member that has one value is no loop outside of the atomic one."""

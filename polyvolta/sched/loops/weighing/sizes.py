@@ -22,6 +22,7 @@ from math import inf
 
 from polyvolta.sched.loops.ast import Ast, Call, If, mapped, negation, within
 from polyvolta.sched.loops.conditions import implied
+from polyvolta.sched.loops.few_values import of_few_values
 from polyvolta.sched.loops.hoisting.least import Run, Undecided
 from polyvolta.sched.loops.hoisting.needs import required, seldom
 from polyvolta.sched.loops.rows.columns import Row
@@ -183,7 +184,7 @@ def _rows(known: Known, pieces: Sequence[Piece]) -> list[Row]:
     with suppress(BudgetExceeded):
         for piece in pieces:
             gone = {c for c in piece.system.columns() if c >= LOCAL}
-            s = bounded(WORTH, piece.system.without, gone, known.low, known.high)
+            s = of_few_values(known, bounded(WORTH, piece.system.without, gone, known.low, known.high).copy())
             rows = [row for row in s.ineqs.items() if len(row[0]) == 1 and known.columns.of_sizes(row[0])]
             rows = [row for row in rows if abs(row[0][0][1]) == 1 and row[0][0][0] not in known.columns.floors]
             each.append(dict.fromkeys(row for row in rows if not known.implies(*row)))
@@ -193,13 +194,17 @@ def _rows(known: Known, pieces: Sequence[Piece]) -> list[Row]:
 
 
 def places(known: Known, row: Row, far: Iterable[int], sign: int) -> Iterator[dict[str, int]]:
-    """Sizes from 1 on at which a row holds (sign 1), or not: so far from the last ones where it does, others alike."""
+    """Sizes from 1 on at which a row holds (sign 1), or not: so far from the last ones where it does, others alike.
+
+    Those of which numbers are known are as near to the others as these say.
+    """
     ((col, v),), const = row
     columns = known.columns
     first = -const * v if sign > 0 else (-const - 1) * v
     for n in far:
         for other in OTHERS if len(columns.sizes) > 1 else OTHERS[:1]:
-            at = {columns.ids[name]: other for name in columns.sizes}
+            ids = [columns.ids[name] for name in columns.sizes]
+            at = {c: int(min(max(other, known.low.get(c, other)), known.high.get(c, other))) for c in ids}
             at[col] = first + sign * v * n
             rows = [r for r in known.ineqs.items() if all(c in at for c, _ in r[0])]
             if at[col] > 0 and all(k + sum([w * at[c] for c, w in key]) >= 0 for key, k in rows):
