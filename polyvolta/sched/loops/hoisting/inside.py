@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If, negation
+from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If, negation
 from polyvolta.sched.loops.hoisting.plain import excludes, implies, mentions, where
 
 
@@ -35,6 +35,9 @@ def asked_once(body: tuple[Ast, ...], known: tuple[Condition, ...] = ()) -> tupl
             node = node if left == node.conditions else replace(node, conditions=left)  # noqa: PLW2901
         elif isinstance(node, For):
             there = tuple(c for c in known if not mentions(c, node.var))
+            lower, upper = (tuple([_bound(b, there) for b in some]) for some in (node.lower, node.upper))
+            if (lower, upper) != (node.lower, node.upper):
+                node = replace(node, lower=lower, upper=upper)  # noqa: PLW2901
         inner = asked_once(node.body, there)
         if inner is not node.body:
             node = replace(node, body=inner)  # noqa: PLW2901
@@ -55,6 +58,21 @@ def _left(conditions: tuple[Condition, ...], known: Sequence[Condition]) -> tupl
             return None
         left[at : at + 1] = () if any(implies(f, c) for f in facts) else where(c, facts)
     return tuple(left)
+
+
+def _bound(b: Bound, known: Sequence[Condition]) -> Bound:
+    """A bound of a loop where some conditions hold, which leave one of what it chooses from."""
+    match b:
+        case Extreme(kind, some):
+            terms = tuple(dict.fromkeys(_bound(t, known) for t in some))
+            return b if terms == some else terms[0] if len(terms) == 1 else Extreme(kind, terms)
+        case Choice(conditions, then, other):
+            left = _left(conditions, known)
+            if left is None:
+                return _bound(other, known)
+            then = _bound(then, known)
+            return then if not left else replace(b, conditions=left, then=then, other=_bound(other, known))
+    return b
 
 
 def _facts(known: Sequence[Condition]) -> list[Condition]:

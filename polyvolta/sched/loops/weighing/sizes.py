@@ -34,7 +34,7 @@ from polyvolta.sets.budgets import bounded
 
 FEW = 7  # tests for nothing, up to which they are left
 PART, EACH = 1 / 3, 5  # of all tests for nothing are many where so many are made for each call
-SEVERAL, DENSE = 4, 3  # calls that are fewer than several; tests for each of these that are many at large sizes
+SEVERAL, DENSE = 4, 2  # calls that are fewer than several; tests for each of these that are many at large sizes
 LESS = 0.5  # of the tests of other code are few enough there
 FEWER = 0.65  # of them are if there are no more tests elsewhere
 MORE, SHARE = 2, 0.1  # how many more, and which part of all, are not too many elsewhere
