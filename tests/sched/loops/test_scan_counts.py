@@ -1183,7 +1183,7 @@ TREES = {
              schedule: "[M] -> [{ S[] -> [(0)]; T[i] -> [(-(i mod 4))] },
              { S[] -> [(M + 2)]; T[i] -> [((i + 1) mod 2)] }]",
              child: { sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[] }" } ] } } }""",
-        {1: 22, 4: 19, 9: 2, 40: 19},
+        {1: 23, 4: 7, 9: 2, 40: 7},
     ),
     "sizes at which one of three has none, where all are small": (
         """{ domain: "[N] -> { S[i] : N <= 3 and -3 <= i <= 3 - N; U[i] : N <= -4 and 1 <= i < 5; V[] : -1 <= N <= 3 }",
