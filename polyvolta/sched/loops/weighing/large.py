@@ -22,7 +22,7 @@ from polyvolta.sched.loops.rows.known import Known
 MANY = 256  # loops, conditions and calls, up to which code is not large
 HALF = 0.5  # of them are much less
 HARDLY = 1.1  # times as many tests are hardly more
-SIZES = 3, 10, 40  # at which both are estimated, all alike
+SIZES = (3, 3), (10, 10), (40, 40), (3, 40), (40, 3)  # at which both are estimated, in turn
 SOME = 6  # values of a loop that are looked at
 
 
@@ -50,13 +50,14 @@ def _length(body: Sequence[Ast]) -> int:
 
 
 def _places(known: Known) -> Iterator[dict[str, int]]:
-    """Sizes, all alike, at which what is known of them holds."""
+    """Sizes, all alike or two in turn, at which what is known of them holds."""
     columns = known.columns
-    for size in SIZES if columns.sizes else SIZES[:1]:
-        at = {columns.ids[name]: size for name in columns.sizes}
+    for both in SIZES if columns.sizes else SIZES[:1]:
+        named = {name: both[k % 2] for k, name in enumerate(sorted(columns.sizes, key=columns.ids.__getitem__))}
+        at = {columns.ids[name]: size for name, size in named.items()}
         rows = [r for r in known.ineqs.items() if all(c in at for c, _ in r[0])]
         if all(const + sum([w * at[c] for c, w in key]) >= 0 for key, const in rows):
-            yield dict.fromkeys(columns.sizes, size)
+            yield named
 
 
 def _tests(body: Sequence[Ast], values: Mapping[str, int]) -> float:
