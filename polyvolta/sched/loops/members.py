@@ -71,7 +71,9 @@ class BandLoops(Around):
             loop_type = self.loop_type(k, part)
             first = self.first(state.known, k)
             free = [lane for lane in part if self.loop_type(k, [lane]) != loop_type]  # in no region (`uncut`)
-            found = groups(state.known, part, k, self.columns, loop_type, first, free)
+            cut = loop_type == "separate" and self.typed("separate", k + 1, part)
+            self.writer.rough |= cut and not all(lane.shadows[k].exact for lane in part)
+            found = groups(state.known, part, k, self.columns, loop_type, first, free, cut and self.writer.joins)
             shared = loop_type == "default"
             if found is None:
                 names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))

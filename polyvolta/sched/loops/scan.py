@@ -53,6 +53,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
+from polyvolta.sched.loops.weighing.large import better, large
 from polyvolta.sched.loops.weighing.nothing import something_before
 from polyvolta.sched.loops.weighing.residues import residues_before
 from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
@@ -239,6 +240,10 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
     pieces = () if never else tuple(instances(one.columns, domain.domain, ()))
     body = _finished(one, one.known, domain, pieces, branches)
     steps = before - left() if before < inf else LARGE
+    if one.rough and large(body):
+        with suppress(BudgetExceeded):
+            found = bounded(int(min(steps, left() / 2)), _joined, scanner, domain, branches)
+            one, body = found if better(one.known, found[1], body) else (one, body)
     if (
         branches
         and one.parted
@@ -246,7 +251,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         and steps <= LARGE
         and not _atomic(domain, frozenset(parameters(domain)))
     ):
-        found, other = None, cache(scanner)
+        found, other = None, cache(partial(_joining, scanner, one.joins))
         with suppress(BudgetExceeded, NotScannable):
             again = partial(_within, other, domain)
             found = bounded(int(min(2 * steps, AGAIN)), by_absence, one.known, pieces, body, again)
@@ -276,6 +281,19 @@ def _atomic(node: Node, sizes: frozenset[str]) -> bool:
         if not all(isinstance(e, Aff) and e.names() <= sizes for _, e in m.exprs):
             return False
     return any(_atomic(child, sizes) for child in node.children)
+
+
+def _joining(scanner: Callable[[], Scanner], joins: bool = True) -> Scanner:
+    """A scanner whose cells are as few as what is exact tells apart, or as many as there are."""
+    one = scanner()
+    one.joins = joins
+    return one
+
+
+def _joined(scanner: Callable[[], Scanner], domain: Domain, branches: bool) -> tuple[Scanner, tuple[Ast, ...]]:
+    """The code with fewer cells, and what has made it."""
+    one = _joining(scanner)
+    return one, _finished(one, one.known, domain, tuple(instances(one.columns, domain.domain, ())), branches)
 
 
 def _within(scanner: Callable[[], Scanner], domain: Domain, case: System) -> tuple[Ast, ...]:

@@ -34,9 +34,11 @@ class Writer:
     Attributes
     ----------
     parted : whether loops of statements that take turns are several where one would run through values of none.
+    joins : whether cells that have cells inside are as few as what is exact tells apart.
+    rough : whether there were any that something else did.
     """
 
-    parted = True
+    parted, joins, rough = True, False, False
 
     def __init__(self, schedule: Schedule, columns: Columns, ranges: Ranges) -> None:
         self.schedule, self.columns, self.ranges = schedule, columns, ranges

@@ -214,8 +214,8 @@ class Run:
                     self.run(inside if self.hold(conditions, values) else other, values)
                 case For(name, lower, upper, step, _, inside) if upper:
                     self.tests += 1
-                    last = min([_number(e, values) for e in upper])
-                    for v in range(max([_number(e, values) for e in lower]), last + 1, step):
+                    last = min([number(e, values) for e in upper])
+                    for v in range(max([number(e, values) for e in lower]), last + 1, step):
                         begin = self.tests, self.idle, len(self.calls)
                         self.tests += 1
                         self.run(inside, {**values, name: v})
@@ -240,16 +240,16 @@ class Run:
         if isinstance(c, AnyOf):
             return any(self.hold(case, values) for case in c.alternatives)
         self.tests += 1
-        found = _number(c[1], values)
+        found = number(c[1], values)
         return found == 0 if c[0] == "eq" else found >= 0
 
 
-def _number(bound: Bound, values: Mapping[str, int]) -> int:
+def number(bound: Bound, values: Mapping[str, int]) -> int:
     """A bound with values put in; undecided where it speaks of more."""
     if isinstance(bound, Extreme):
-        return (min if bound.kind == "min" else max)([_number(e, values) for e in bound.terms])
+        return (min if bound.kind == "min" else max)([number(e, values) for e in bound.terms])
     if isinstance(bound, Choice):  # its conditions are no tests of their own
-        return _number(bound.then if Run().hold(bound.conditions, values) else bound.other, values)
+        return number(bound.then if Run().hold(bound.conditions, values) else bound.other, values)
     if not (found := bound.subs(values)).is_constant:
         raise Undecided
     return found.const

@@ -7,8 +7,9 @@ connected components of "does not run wholly after" are the groups, in topologic
 The types of loops change what the items are. With `atomic` each statement is one, whatever its lanes say. `separate`
 then cuts the values of a group into cells, in each of which the same classes have values throughout and what lanes say
 of sizes and of loops outside is decided, too, if the cells are not too many with that. Where they are even without, and
-classes differ in numbers alone, they are those of every second class, or every third: the others are tested. And what a
-band isolates is cut out beforehand:
+classes differ in numbers alone, they are those of every second class, or every third: the others are tested. Where code
+is large, cells are those of exact shadows alone, if that is better (`weighing.large`). And what a band isolates is cut
+out beforehand:
 
     elsewhere   nothing is isolated at these values outside
     before      below a lower bound of what is isolated
@@ -21,7 +22,7 @@ Where that is a union, its disjoint pieces cut one after another.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 
 from polyvolta.sched.components import strongly_connected
 from polyvolta.sched.loops.rows.interleave import interleaved
@@ -46,6 +47,7 @@ def groups(
     loop_type: str,
     first: First | None = None,
     free: Collection[Lane] = (),
+    told: bool = False,
 ) -> list[Group] | None:
     """The groups of some lanes in the order in which they run; None where there is too much to separate.
 
@@ -55,6 +57,7 @@ def groups(
     loop_type : of the loop; `core` separates values that all lanes have, and no others, if these are a few loops.
     first : whether, at equal values of all members, one lane may run wholly before another.
     free : lanes of one value that an atomic loop over others of their statements need not have.
+    told : whether cells are as few as exact shadows tell apart.
     """
     if len(lanes) == 1:
         return [Group(list(lanes))]
@@ -84,17 +87,17 @@ def groups(
             cells = _separate(known, plain, whose, col, SMALL if small else CELLS)
             if cells is None:
                 return None
-            found = [(cell, True) for cell in cells]
+            found = [(cell, True) for cell in (_told(known, cells, plain) if told else cells)]
         items = []
         for cell, whole in found:
-            inside = [lane.restrict(cell, k) for lane in together]
-            inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
-            alone = _closer(known, inside[0], k, columns) if len(inside) == 1 else None
-            inside = [lane.at_multiples(k, columns, known) for lane in inside]
-            if inside:
-                items.append((None, [alone]) if alone is not None else (cell if whole else None, inside))
+            there = [lane.restrict(cell, k) for lane in together]
+            there = [lane for lane in there if not lane.empty and not known.excludes(lane.shadows[k])]
+            alone = _closer(known, there[0], k, columns) if len(there) == 1 else None
+            there = [lane.at_multiples(k, columns, known) for lane in there]
+            if there:
+                items.append((None, [alone]) if alone is not None else (cell if whole else None, there))
         within = [cell for cell, _ in items]
-        for some in _components(known, [inside for _, inside in items], k, columns, first, within):
+        for some in _components(known, [there for _, there in items], k, columns, first, within):
             shared = [lane for at in some for lane in items[at][1]]
             out.append(Group(shared, items[some[0]][0] if len(some) == 1 else None))
     return out
@@ -131,6 +134,44 @@ def _separate(
         finer = [s.copy().add(rows) for s, some in zip(plain, whose, strict=True) for rows in some]
         found = _cells(known, finer, col, CELLS)
     return _cells(known, plain, col, most) if found is None else found
+
+
+def _told(known: Known, each: Sequence[System], shadows: Sequence[System]) -> list[System]:
+    """Cells of some shadows, neighbours as one that no exact shadow tells apart, as far as that is a conjunction.
+
+    A shadow that is not exact has values at which nothing is: in its cells, too, what it stands for is tested. Those
+    are joined first that the fewest shadows tell apart. What is in a cell says by itself where it is. Cost: what two
+    cells say of each other, for pairs that opposite rows tell apart.
+    """
+    exact = {n for n, s in enumerate(shadows) if s.exact}
+    if len(exact) == len(shadows):
+        return [*each]
+    items = [(cell, {n for n, s in enumerate(shadows) if not known.excludes(cell.copy().add(s))}) for cell in each]
+    made, refused = [*each], set[tuple[int, int]]()  # by identity of cells, which all are kept
+    joined = True
+    while joined:
+        joined = False
+        pairs = [(x, y) for x, y in combinations(items, 2) if not (x[1] ^ y[1]) & exact]
+        for (some, a), (others, b) in sorted(pairs, key=lambda two: len(two[0][1] ^ two[1][1])):
+            both = None if (id(some), id(others)) in refused else _as_one(known, some, others)
+            if both is not None:
+                made.append(both)
+                items = [(both, a | b) if s is some else (s, those) for s, those in items if s is not others]
+                joined = True
+                break
+            refused.add((id(some), id(others)))
+    return [cell for cell, _ in items]
+
+
+def _as_one(known: Known, some: System, others: System) -> System | None:
+    """Two disjoint cells as one conjunction; None where they are none."""
+    a, b = dict(some.every_ge()), dict(others.every_ge())
+    if not any(b.get(negated(key)) == -const - 1 for key, const in a.items()):
+        return None
+    there = known.given(some), known.given(others)
+    both = _of_rows([row for row in (*a.items(), *b.items()) if all(kn.implies(*row) for kn in there)])
+    rest = [p for part in difference(known, both, [*a.items()]) for p in difference(known, part, [*b.items()])]
+    return None if rest else both
 
 
 def _core(known: Known, shadows: Sequence[System]) -> tuple[list[System] | None, list[System]]:
