@@ -35,7 +35,7 @@ from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.branches import branched, meeting
 from polyvolta.sched.loops.hoisting.either import needed_alternatives, without_implied
 from polyvolta.sched.loops.hoisting.guards import met
-from polyvolta.sched.loops.hoisting.idle import asked_before, remainders_before, seldom_before
+from polyvolta.sched.loops.hoisting.idle import asked_before, seldom_before
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import least_apart
 from polyvolta.sched.loops.hoisting.meeting import meeting_apart
@@ -54,7 +54,7 @@ from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.weighing.nothing import something_before
-from polyvolta.sched.loops.weighing.residues import residues_before
+from polyvolta.sched.loops.weighing.residues import remainders_before, residues_before
 from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.program.assuming import context_of

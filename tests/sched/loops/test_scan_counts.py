@@ -1246,6 +1246,27 @@ TREES = {
                          { S[i, j] -> [(floor(j/8))] }, { S[i, j] -> [(j)] }]" } }""",
         {1: 7, 9: 35, 40: 337},
     ),
+    "a number in rows of two statements, of which one begins later": (
+        """{ domain: "[N] -> { S[t, i] : 0 <= t < N and 0 <= i <= N; T[t] : 0 <= t < N;
+                               U[t, i] : 0 <= t < N and 1 <= i <= N }", child: { schedule:
+             "[{ S[t, i] -> [(t)]; T[t] -> [(t)]; U[t, i] -> [(t)] },
+             { S[t, i] -> [(i)]; T[t] -> [(5)]; U[t, i] -> [(i)] }]", child: { sequence: [ { filter: "{ S[t, i] }" },
+             { filter: "{ T[t] }" }, { filter: "{ U[t, i] }" } ] } } }""",
+        {1: 9, 9: 163, 40: 1961},
+    ),
+    "two numbers in a loop of two statements, of which one begins later": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= N; T[]; U[]; V[i] : 1 <= i <= N }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[] -> [(5)]; U[] -> [(9)]; V[i] -> [(i)] }]", child: { sequence: [
+             { filter: "{ S[i] }" }, { filter: "{ T[] }" }, { filter: "{ U[] }" }, { filter: "{ V[i] }" } ] } } }""",
+        {1: 9, 9: 18, 40: 49},
+    ),
+    "what a remainder of a size leaves, in loops beside others in a loop": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N; T[i, k, j] : 0 <= i, k < N and 8*floor(N/8) <= j < N }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i, k, j] -> [(i)] }]", child: { sequence: [ { filter: "{ S[i] }" },
+             { filter: "{ T[i, k, j] }", child: {
+             schedule: "[{ T[i, k, j] -> [(k)] }, { T[i, k, j] -> [(j)] }]" } } ] } } }""",
+        {1: 7, 9: 271, 40: 81},
+    ),
     "a stride beside three points in a row, in an order that a loop outside decides": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i, j < N and (i + j) mod 3 = 0; T[i] : 0 <= i < N; U[i] : 0 <= i < N;
                                V[i] : 0 <= i < N }", child: { schedule: "[N] -> [

@@ -20,7 +20,7 @@ for code that doubles at each level is soon too much.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from polyvolta.sched.loops.rows.groups import in_order
@@ -29,9 +29,10 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.spans.few import many
-from polyvolta.sched.loops.spans.shadows import valued
+from polyvolta.sched.loops.spans.shadows import shadows_of, valued
 
 COPIES = 4, 16  # of statements, the most that cuts make: in a nest of loops, alone
+AMONG = 8  # the same in an innermost loop of several
 
 
 def is_number(s: System, col: int) -> bool:
@@ -83,14 +84,16 @@ def at_numbers(
 
 
 def around_numbers(
-    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None
+    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None, innermost: bool
 ) -> list[System] | None:
     """The numbers at which a lane has loops inside that others are in the midst of, and what is between them.
 
     Of S[i] -> [i, 2] beside T[i, j] -> [20, i, j] the loops of T would ask at each of their iterations whether it is
     the place of S; at 20 alone they are cut there. Where they are no part of an outer loop it costs a copy of each
-    other lane. None where there is no such number, or copies are many.
+    other lane. None where there is no such number, or copies are many. Those of an innermost loop are `_among_several`.
     """
+    if innermost:
+        return _among_several(known, lanes, k, columns[k])
     col, inside = columns[k], Compared(known, k + 1, columns, first)
     loops = [(j, inner) for j, inner in enumerate(columns) if j > k and inner]
     others = [lane for lane in lanes if not is_number(lane.shadows[k], col)]
@@ -100,10 +103,30 @@ def around_numbers(
         if low is not None and low == high and not all(valued(lane.shadows[j], inner) for j, inner in loops):
             if any(not (inside.precedes(lane, o) or inside.precedes(o, lane)) for o in others):
                 found.add(low)
-    if not 0 < len(found) * len(others) <= COPIES[0]:
+    return _cells(found, col) if 0 < len(found) * len(others) <= COPIES[0] else None
+
+
+def _among_several(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System] | None:
+    """The numbers of some lanes of an innermost loop, and what is between them, where two or more others are many.
+
+    Of S[i] -> [i, 0] for 0 <= i <= n, T[] -> [5, 1] and U[i] -> [i, 2] for 1 <= i <= n one loop would ask at each value
+    whether it is 5, and of U whether it has begun. From 6 on neither is asked. It costs two loops more at each number,
+    and a copy of each other lane. None where one of these is seldom much, where copies are many, or where there is but
+    one other: its loop has one test in it, which is little more than two loops have.
+    """
+    others = [lane for lane in lanes if not is_number(lane.shadows[k], col)]
+    found = {low for lane in lanes if lane not in others and (low := ends(lane.shadows[k], col)[0]) is not None}
+    if not 0 < len(found) * len(others) <= AMONG:
         return None
+    return (
+        _cells(found, col) if len(beside_numbers(known, lanes, shadows_of(known, lanes, k, col), k, col)) > 1 else None
+    )
+
+
+def _cells(numbers: Iterable[int], col: int) -> list[System]:
+    """Numbers, and what is before, between and behind them."""
     out: list[System] = []
-    for low, high in pairwise([None, *sorted(found), None]):
+    for low, high in pairwise([None, *sorted(numbers), None]):
         cell = System()
         if low is not None:
             here = System()
