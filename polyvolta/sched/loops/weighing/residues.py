@@ -37,11 +37,13 @@ def remainders_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tu
     each row. Where sizes are small anyway loops are as they were. All that runs in a loop needs what is asked before
     it, so the same runs: cost is one test where the remainder leaves something, or one at each iteration outside.
     """
-    return body if any(seldom(known, *row) for row in known.ineqs.items()) else _remainders(known, body, writer, True)
+    return _remainders(known, body, writer, True)
 
 
 def _remainders(known: Known, body: tuple[Ast, ...], writer: Writer, asked: bool) -> tuple[Ast, ...]:
     """The same; an only loop in a loop is not `asked`: what it needs the one outside does."""
+    if any(seldom(known, *row) for row in known.ineqs.items()):
+        return body
     out: list[Ast] = []
     for node in body:
         if isinstance(node, Call) or (isinstance(node, For) and not _has_floors(node)):
