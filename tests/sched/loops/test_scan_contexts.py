@@ -5,7 +5,7 @@ import pytest
 from polyvolta.sched import Schedule, insert_context, scan
 from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sets import Set, budget
-from tests.sched.loops.oracle import assert_scans
+from tests.sched.loops.oracle import assert_scans, deviation
 
 ONE = Set("[N] -> { : N >= 1 }")
 
