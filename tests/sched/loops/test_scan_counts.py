@@ -536,7 +536,7 @@ TREES = {
              child: { schedule: "[{ A[i, j] -> [(i)]; B[i] -> [(i)]; C[i, j] -> [(i + 1)] },
                                   { A[i, j] -> [(j)]; B[i] -> [(2i - 1)]; C[i, j] -> [(i + j)] },
                                   { A[i, j] -> [(0)]; B[i] -> [(1)]; C[i, j] -> [(2)] }]" } }""",
-        {9: 375, 30: 3756},
+        {9: 400, 30: 4138},
     ),
     "floors that differ by a row or a sign": (
         """{ domain: "[N] -> { S[j] : 0 <= j <= N }", child: { schedule:

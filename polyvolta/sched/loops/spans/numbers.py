@@ -30,6 +30,7 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.spans.few import many
+from polyvolta.sched.loops.spans.holes import joined
 from polyvolta.sched.loops.spans.shadows import shadows_of, valued
 
 COPIES = 4, 16  # of statements, the most that cuts make: in a nest of loops, alone
@@ -117,7 +118,8 @@ def _among_several(known: Known, lanes: Sequence[Lane], k: int, col: int) -> lis
     Of S[i] -> [i, 0] for 0 <= i <= n, T[] -> [5, 1] and U[i] -> [i, 2] for 1 <= i <= n one loop would ask at each value
     whether it is 5, and of U whether it has begun. From 6 on neither is asked. It costs two loops more at each number,
     and a copy of each other lane. None where one of these is seldom much, where copies are many, or where there is but
-    one other: its loop has one test in it, which is little more than two loops have.
+    one other: its loop has one test in it, which is little more than two loops have. Where sizes leave the others in
+    different orders loops are cut by these.
 
     Where no lane has a number, and one has one value that loops outside decide, that is one.
     """
@@ -130,7 +132,9 @@ def _among_several(known: Known, lanes: Sequence[Lane], k: int, col: int) -> lis
     several = [s for s in shadows if not valued(s, col)]
     if len(several) < 2 or not all(None in ends(s, col) and many(known, s, col) for s in several):
         return None
-    return None if _seldom(known, others, k, col) else _cells(found, col)
+    if _seldom(known, others, k, col) or len(joined(known, several, col, False)) > 1:
+        return None
+    return _cells(found, col)
 
 
 def _value(shadows: Sequence[System], col: int) -> list[Row]:
