@@ -241,10 +241,10 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         and steps <= LARGE
         and not _atomic(domain, frozenset(parameters(domain)))
     ):
-        found, other = None, cache(scanner)
+        found, other, most = None, cache(scanner), int(min(2 * steps, AGAIN))
+        again = partial(_within, other, domain)
         with suppress(BudgetExceeded, NotScannable):
-            again = partial(_within, other, domain)
-            found = bounded(int(min(2 * steps, AGAIN)), by_absence, one.known, pieces, body, again)
+            found = bounded(most, by_absence, one.known, pieces, body, again)
         if found is not None:
             (there, inside), (_, beside) = found
             first, one = one, other()
@@ -252,6 +252,9 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
             if stays:
                 one.share(first)
                 inside = asked_once(inside, conditions)
+            else:
+                with suppress(BudgetExceeded, NotScannable):
+                    inside = bounded(most, _told_again, one, there, pieces, inside, again)
             body = (If(conditions, inside, (0,), beside),)
             if not stays and has_rows(sizes := needed_in_all(one.known, found)):
                 body = guarded(stated(one.columns, sizes, one.tidy), body, (0,))
@@ -271,6 +274,25 @@ def _atomic(node: Node, sizes: frozenset[str]) -> bool:
         if not all(isinstance(e, Aff) and e.names() <= sizes for _, e in m.exprs):
             return False
     return any(_atomic(child, sizes) for child in node.children)
+
+
+def _told_again(
+    one: Scanner,
+    case: System,
+    pieces: Sequence[Piece],
+    body: tuple[Ast, ...],
+    make: Callable[[System], tuple[Ast, ...]],
+) -> tuple[Ast, ...]:
+    """Code where one size is told apart and all statements have something by it, of which another may tell some, too.
+
+    Two sizes at most are: each takes two more scans, and only where code of all tests much for nothing.
+    """
+    found = by_absence(one.known.given(case), pieces, body, lambda rows: make(rows.copy().add(case)))
+    if found is None:
+        return body
+    (there, inside), (_, beside) = found
+    conditions = stated(one.columns, there, one.tidy)
+    return (If(conditions, asked_once(inside, conditions), (0,), beside),)
 
 
 def _within(scanner: Callable[[], Scanner], domain: Domain, case: System) -> tuple[Ast, ...]:
