@@ -114,8 +114,10 @@ def test_a_block_is_asked_for_alike_by_all_its_threads():
         schedule: "[{ S[i, j] -> [(floor(i/33))]; T[i, j] -> [(floor(i/33))] }, { S[i, j] -> [(floor(j/33))]; T[i, j] ->
         [(floor(j/33))] }]", child: {
         filter: "[b] -> { S[i, j] : (floor(i/33) - b) mod 4 = 0; T[i, j] : (floor(i/33) - b) mod 4 = 0 }", child: {
-        sequence: [ { filter: "[t] -> { S[i, j] : t = i mod 33 }", child: { schedule: "[{ S[i, j] -> [(j mod 33)] }]" } },
-        { filter: "[t] -> { T[i, j] : t = j mod 33 }", child: { schedule: "[{ T[i, j] -> [(i mod 33)] }]" } } ] } } } } }""")
+        sequence: [
+        { filter: "[t] -> { S[i, j] : t = i mod 33 }", child: { schedule: "[{ S[i, j] -> [(j mod 33)] }]" } },
+        { filter: "[t] -> { T[i, j] : t = j mod 33 }", child: { schedule: "[{ T[i, j] -> [(i mod 33)] }]" } }
+        ] } } } } }""")
     found = scan(tree)
     lines = str(found).splitlines()
     assert [line.strip() for line in lines if "%" in line and "define" not in line] == ["if ((b - c0) % 4 == 0)"]
