@@ -56,7 +56,7 @@ def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = No
         if asked not in known.needed:
             known.needed[asked] = _needed(known, rows, out.eqs)
         rows = known.needed[asked]
-    out.ineqs = dict(rows)
+    out.ineqs = dict(known.of_one_value(*row) for row in rows)
     return of_few_values(known, _bared(known, out))
 
 

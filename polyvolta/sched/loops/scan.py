@@ -35,7 +35,7 @@ from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.branches import branched, meeting
 from polyvolta.sched.loops.hoisting.either import needed_alternatives, without_implied
 from polyvolta.sched.loops.hoisting.guards import met
-from polyvolta.sched.loops.hoisting.idle import asked_before, remainders_before, seldom_before
+from polyvolta.sched.loops.hoisting.idle import asked_before, seldom_before
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import least_apart
 from polyvolta.sched.loops.hoisting.meeting import meeting_apart
@@ -55,7 +55,7 @@ from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.weighing.large import better, large
 from polyvolta.sched.loops.weighing.nothing import something_before
-from polyvolta.sched.loops.weighing.residues import residues_before
+from polyvolta.sched.loops.weighing.residues import remainders_before, residues_before
 from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
 from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.program.assuming import context_of
@@ -251,10 +251,10 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         and steps <= LARGE
         and not _atomic(domain, frozenset(parameters(domain)))
     ):
-        found, other = None, cache(partial(_joining, scanner, one.joins))
+        found, other, most = None, cache(partial(_joining, scanner, one.joins)), int(min(2 * steps, AGAIN))
+        again = partial(_within, other, domain)
         with suppress(BudgetExceeded, NotScannable):
-            again = partial(_within, other, domain)
-            found = bounded(int(min(2 * steps, AGAIN)), by_absence, one.known, pieces, body, again)
+            found = bounded(most, by_absence, one.known, pieces, body, again)
         if found is not None:
             (there, inside), (_, beside) = found
             first, one = one, other()
@@ -262,6 +262,9 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
             if stays:
                 one.share(first)
                 inside = asked_once(inside, conditions)
+            else:
+                with suppress(BudgetExceeded, NotScannable):
+                    inside = bounded(most, _told_again, one, there, pieces, inside, again)
             body = (If(conditions, inside, (0,), beside),)
             if not stays and has_rows(sizes := needed_in_all(one.known, found)):
                 body = guarded(stated(one.columns, sizes, one.tidy), body, (0,))
@@ -294,6 +297,25 @@ def _joined(scanner: Callable[[], Scanner], domain: Domain, branches: bool) -> t
     """The code with fewer cells, and what has made it."""
     one = _joining(scanner)
     return one, _finished(one, one.known, domain, tuple(instances(one.columns, domain.domain, ())), branches)
+
+
+def _told_again(
+    one: Scanner,
+    case: System,
+    pieces: Sequence[Piece],
+    body: tuple[Ast, ...],
+    make: Callable[[System], tuple[Ast, ...]],
+) -> tuple[Ast, ...]:
+    """Code where one size is told apart and all statements have something by it, of which another may tell some, too.
+
+    Two sizes at most are: each takes two more scans, and only where code of all tests much for nothing.
+    """
+    found = by_absence(one.known.given(case), pieces, body, lambda rows: make(rows.copy().add(case)))
+    if found is None:
+        return body
+    (there, inside), (_, beside) = found
+    conditions = stated(one.columns, there, one.tidy)
+    return (If(conditions, asked_once(inside, conditions), (0,), beside),)
 
 
 def _within(scanner: Callable[[], Scanner], domain: Domain, case: System) -> tuple[Ast, ...]:

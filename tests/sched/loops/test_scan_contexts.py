@@ -5,7 +5,7 @@ import pytest
 from polyvolta.sched import Schedule, insert_context, scan
 from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sets import Set, budget
-from tests.sched.loops.oracle import assert_scans
+from tests.sched.loops.oracle import assert_scans, deviation
 
 ONE = Set("[N] -> { : N >= 1 }")
 
@@ -105,3 +105,21 @@ def test_an_impossible_context_is_one_of_parameters_all_the_same():
     for never in ("{ [p] : false }", "{ S[i] : false }"):
         with pytest.raises(BadArgument, match="a context speaks of the parameters, of no tuple"):
             scan(tree, never)
+
+
+def test_a_block_is_asked_for_alike_by_all_its_threads():
+    """Where a thread's instances are those at a remainder, what is left of their tiles' is the block's congruence."""
+    tree = Schedule.parse("""{ domain: "[N, b, t] -> { S[i, j] : 0 <= i, j < N; T[i, j] : 0 <= i, j < N }", child: {
+        context: "[N, b, t] -> { [] : 0 <= b <= 3 and 0 <= t <= 32 }", child: {
+        schedule: "[{ S[i, j] -> [(floor(i/33))]; T[i, j] -> [(floor(i/33))] }, { S[i, j] -> [(floor(j/33))]; T[i, j] ->
+        [(floor(j/33))] }]", child: {
+        filter: "[b] -> { S[i, j] : (floor(i/33) - b) mod 4 = 0; T[i, j] : (floor(i/33) - b) mod 4 = 0 }", child: {
+        sequence: [
+        { filter: "[t] -> { S[i, j] : t = i mod 33 }", child: { schedule: "[{ S[i, j] -> [(j mod 33)] }]" } },
+        { filter: "[t] -> { T[i, j] : t = j mod 33 }", child: { schedule: "[{ T[i, j] -> [(i mod 33)] }]" } }
+        ] } } } } }""")
+    found = scan(tree)
+    lines = str(found).splitlines()
+    assert [line.strip() for line in lines if "%" in line and "define" not in line] == ["if ((b - c0) % 4 == 0)"]
+    for at in ({"N": 70, "b": 1, "t": 3}, {"N": 40, "b": 0, "t": 32}):
+        assert deviation(tree, found, at) is None

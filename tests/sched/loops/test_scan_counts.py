@@ -208,7 +208,7 @@ TREES = {
         """{ domain: "[N] -> { S[]; T[i] : 1 <= i <= N - 7 and i mod 3 = 1; U[i, j] : 0 <= i < N and 0 <= j < i }",
              child: { schedule: "[N] -> [{ S[] -> [(0)]; T[i] -> [(i)]; U[i, j] -> [(floor(i/5))] },
              { S[] -> [(N + 1)]; T[i] -> [(i)]; U[i, j] -> [(j mod 3)] }]" } }""",
-        {0: 1, 1: 1, 2: 12, 3: 20, 9: 111, 20: 362},
+        {0: 1, 1: 1, 2: 2, 3: 21, 9: 112, 20: 363},
     ),
     "one that a remainder of a size and bounds keep out, far beyond a few values of another one, in a loop": (
         """{ domain: "[N] -> { S[h, i] : N mod 2 = 1 and 0 <= h < 3 and h <= i < N;
@@ -300,7 +300,7 @@ TREES = {
         """{ domain: "[N] -> { S[i] : 1 <= i <= N - 2 and 2*i <= N + 1 }", child: { schedule:
              "[{ S[i] -> [(floor(i/3))] }, { S[i] -> [(floor(((i mod 4) + 1)/3))] }, { S[i] -> [(floor((1 - i)/3))] }]",
              child: { schedule: "[{ S[i] -> [(i mod 3)] }]", options: "{ unroll[0] }" } } }""",
-        {1: 1, 2: 1, 3: 13, 9: 53, 40: 205},
+        {1: 1, 2: 1, 3: 2, 9: 54, 40: 206},
     ),
     "neighbours without anything at the same sizes": (
         """{ domain: "[N] -> { S[i] : 4 <= i <= N; T[] : N >= 6; U[i] : 9 <= i <= N; V[i] : 9 <= i <= N; W[] }",
@@ -895,7 +895,7 @@ TREES = {
         """{ domain: "[N] -> { S[i, j] : N <= i <= 3 and i - 1 <= j <= 1; T[i] : 0 <= i <= 1 }", child: { schedule:
              "[{ S[i, j] -> [(j)]; T[i] -> [(floor((3i + 1)/2) - 1)] },
                { S[i, j] -> [(-i)]; T[i] -> [(floor((3i)/2))] }]" } }""",
-        {0: 26, 3: 1, 40: 1},
+        {0: 27, 2: 2, 3: 1, 40: 1},
     ),
     "a remainder of sizes that a loop's last value leaves": (
         """{ domain: "[N] -> { S[i] : -1 <= i <= 1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: {
@@ -1035,7 +1035,7 @@ TREES = {
         """{ domain: "[N] -> { S[i, j] : 2 <= i < N and 0 <= j <= 1 }", child: { schedule:
              "[{ S[i, j] -> [(floor((3*i)/2) - 2*floor((3*i + 3)/4) + 2)] }, { S[i, j] -> [((3*i + 3) mod 4 + 1)] }]",
              options: "{ unroll[1] }" } }""",
-        {1: 1, 2: 1, 40: 167},
+        {1: 1, 2: 1, 3: 2, 40: 168},
     ),
     "one size at which another one's loop finds an empty one inside, which costs no test at all others": (
         """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M }",
@@ -1190,7 +1190,7 @@ TREES = {
              child: { schedule: "[{ S[i] -> [(floor(i/2))]; U[i] -> [(floor(i/2))]; V[] -> [(0)] },
              { S[i] -> [(i)]; U[i] -> [(i)]; V[] -> [(0)] }]", child: {
              schedule: "[{ S[i] -> [(i)]; U[i] -> [(2)]; V[] -> [(1)] }]" } } }""",
-        {-2: 31, 0: 25, 2: 19},
+        {-2: 32, 0: 26, 2: 20, 3: 2},
     ),
     "levels of a prefix sum in one loop, each of every second of those of the one before": (
         """{ domain: "[N] -> { S[i] : 0 <= i < N and i mod 2 = 1; T[i] : 0 <= i < N and i mod 4 = 3;
@@ -1232,7 +1232,7 @@ TREES = {
     "windows whose edges a loop moves, in tiles that begin elsewhere": (
         """{ domain: "[N] -> { S[c, i] : 0 <= i < N and 0 <= c < 4 and (i mod 20 > 12 - c or i mod 20 < c) }", child: {
              schedule: "[{ S[c, i] -> [(c)] }, { S[c, i] -> [(floor((i + 8)/20))] }, { S[c, i] -> [(i)] }]" } }""",
-        {1: 20, 9: 25, 40: 123},
+        {1: 2, 9: 26, 40: 124},
     ),
     "windows of two statements, by their places in a tile": (
         """{ domain: "[N] -> { S[i] : 0 <= i < N and (i + 7) mod 20 <= 9; T[i] : 0 <= i < N and (i + 11) mod 20 <= 9 }",
@@ -1245,6 +1245,27 @@ TREES = {
              schedule: "[{ S[i, j] -> [(floor(i/16))] }, { S[i, j] -> [(i)] },
                          { S[i, j] -> [(floor(j/8))] }, { S[i, j] -> [(j)] }]" } }""",
         {1: 7, 9: 35, 40: 337},
+    ),
+    "a number in rows of two statements, of which one begins later": (
+        """{ domain: "[N] -> { S[t, i] : 0 <= t < N and 0 <= i <= N; T[t] : 0 <= t < N;
+                               U[t, i] : 0 <= t < N and 1 <= i <= N }", child: { schedule:
+             "[{ S[t, i] -> [(t)]; T[t] -> [(t)]; U[t, i] -> [(t)] },
+             { S[t, i] -> [(i)]; T[t] -> [(5)]; U[t, i] -> [(i)] }]", child: { sequence: [ { filter: "{ S[t, i] }" },
+             { filter: "{ T[t] }" }, { filter: "{ U[t, i] }" } ] } } }""",
+        {1: 9, 9: 163, 40: 1961},
+    ),
+    "two numbers in a loop of two statements, of which one begins later": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= N; T[]; U[]; V[i] : 1 <= i <= N }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[] -> [(5)]; U[] -> [(9)]; V[i] -> [(i)] }]", child: { sequence: [
+             { filter: "{ S[i] }" }, { filter: "{ T[] }" }, { filter: "{ U[] }" }, { filter: "{ V[i] }" } ] } } }""",
+        {1: 9, 9: 18, 40: 49},
+    ),
+    "what a remainder of a size leaves, in loops beside others in a loop": (
+        """{ domain: "[N] -> { S[i] : 0 <= i < N; T[i, k, j] : 0 <= i, k < N and 8*floor(N/8) <= j < N }", child: {
+             schedule: "[{ S[i] -> [(i)]; T[i, k, j] -> [(i)] }]", child: { sequence: [ { filter: "{ S[i] }" },
+             { filter: "{ T[i, k, j] }", child: {
+             schedule: "[{ T[i, k, j] -> [(k)] }, { T[i, k, j] -> [(j)] }]" } } ] } } }""",
+        {1: 7, 9: 271, 40: 81},
     ),
     "a stride beside three points in a row, in an order that a loop outside decides": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i, j < N and (i + j) mod 3 = 0; T[i] : 0 <= i < N; U[i] : 0 <= i < N;
@@ -1516,7 +1537,7 @@ TREES = {
              { filter: "[N] -> { S[i, j] : 2N - 3*floor(i/3) < j }" },
              { filter: "[N] -> { S[i, j] : 2N - 3*floor(i/3) >= j }", child: {
                guard: "[N] -> { [a, b] : N mod 2 = 0 and N + b <= 4 }" } }, { filter: "{ T[] }" } ] } } }""",
-        {0: 1, 1: 1, 2: 99, 3: 87, 4: 111, 100: 2},
+        {0: 1, 1: 1, 2: 90, 3: 33, 4: 96, 100: 2},
     ),
     "halves, and what is left of four, before what they are of": (
         """{ domain: "[N] -> { S[i] : N <= 2i <= N + 6 }", child: { schedule:

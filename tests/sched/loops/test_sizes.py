@@ -118,3 +118,17 @@ def test_no_other_code_is_made_where_most_tests_are_of_code_that_runs_whole(monk
     found = scan(tree)
     assert not made
     assert all(deviation(tree, found, {"N": n}) is None for n in (5, 6))
+
+
+def test_of_two_sizes_each_may_be_told_apart():
+    """At M = 1 others have no column, and at N = 1 one has no row, which each column would ask for again."""
+    tree = Schedule.parse("""{ domain: "[N, M] -> { S[i, j] : 0 <= j < i < N; T[i, j] : 0 <= i < M and 0 <= j < N;
+        U[i, j] : 0 <= i < N and 0 <= j < M and j mod 3 = 1 }", child: { schedule:
+        "[{ S[i, j] -> [(floor(i/5))]; T[i, j] -> [(floor(j/5))]; U[i, j] -> [(floor((i - 1)/5))] }]", child: {
+        schedule: "[{ S[i, j] -> [(i + j)]; T[i, j] -> [(i + j)]; U[i, j] -> [(i + j + 4)] },
+        { S[i, j] -> [(i)]; T[i, j] -> [(j)]; U[i, j] -> [(i - 1)] }]", child: { sequence: [ { filter: "{ T[i, j] }" },
+        { filter: "{ S[i, j] }" }, { filter: "{ U[i, j] }" } ] } } } }""")
+    found, most = scan(tree), {(1, 1): 12, (1, 90): 125, (3, 90): 1047, (9, 9): 420}
+    for n, m in ((0, 4), (1, 1), (1, 7), (2, 9), (4, 0), (6, 1), (6, 2), (7, 5)):
+        assert deviation(tree, found, {"N": n, "M": m}) is None
+    assert {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in most} == most

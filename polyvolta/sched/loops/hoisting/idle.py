@@ -37,11 +37,9 @@ from polyvolta.sched.loops.ast import (
     Condition,
     For,
     If,
-    compared,
     comparisons,
     expressions,
     negation,
-    within,
 )
 from polyvolta.sched.loops.conditions import (
     any_of,
@@ -59,7 +57,7 @@ from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, negated
 from polyvolta.sched.loops.writer import Writer
-from polyvolta.sets import Aff, BudgetExceeded
+from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 MOST = 12  # ways to calls beyond which they are not looked at
@@ -93,47 +91,6 @@ def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: boo
         with suppress(BudgetExceeded):
             conditions += bounded(WORTH, sometimes, known.given(rows), body, writer)
     return guarded(conditions, body, at)
-
-
-def remainders_before(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
-    """The same code with what loops need of remainders of sizes around each that makes many tests without, as these.
-
-    for (c0 = 0; c0 < m; c0++)                          if (n % 8 >= 1)
-      for (c1 = 0; c1 < n % 8; c1++) S(c0, c1);   ->      for (c0 = 0; c0 < m; c0++)
-                                                            for (c1 = 0; c1 < n % 8; c1++) S(c0, c1);
-
-    Where sizes are small anyway loops are as they were. All that runs in a loop needs what is asked before it, so the
-    same runs: cost is one test where the remainder leaves something.
-    """
-    if any(seldom(known, *row) for row in known.ineqs.items()):
-        return body
-    out: list[Ast] = []
-    for node in body:
-        if isinstance(node, For) and not _has_floors(node):
-            out.append(node)
-            continue
-        if isinstance(node, For):
-            conditions = stated(known.columns, idle(known, (node,), True), writer.tidy)
-            out += guarded(conditions, less((node,), conditions), node.at)
-            continue
-        if isinstance(node, If | Block):
-            there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
-            node = replace(node, body=remainders_before(there, node.body, writer))  # noqa: PLW2901
-        out.append(node)
-    return tuple(out)
-
-
-def _has_floors(node: Ast) -> bool:
-    """Whether a bound or a condition in some code has a floor: without one nothing is said of remainders."""
-    match node:
-        case For(_, lower, upper):
-            some = [e for e in (*lower, *upper) if isinstance(e, Aff)]
-        case If(conditions):
-            some = compared(conditions)
-        case _:
-            some = ()
-    floors = any(not isinstance(atom, str) for e in some for atom, _ in e.terms)
-    return floors or any(map(_has_floors, within(node)))
 
 
 def seldom_before(

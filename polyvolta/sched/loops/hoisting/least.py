@@ -52,7 +52,7 @@ EACH = 3  # tests for each of them up to which they are left in loops, which may
 NEXT = 15  # tests at the next size from which on one more is little
 FREE = 2  # the same where one more at the end spares one elsewhere
 LIKE = 3  # values that may be apart, from the end on
-FEW, BELOW, MANY = 6, 25, 200  # the same of all, and below a condition; tests beyond which they are not looked for
+FEW, BELOW, MANY = 6, 10, 200  # the same of all, and below a condition; tests beyond which they are not looked for
 
 
 def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[Ast, ...]:

@@ -22,6 +22,7 @@ from polyvolta.sched.loops.rows.linear import (
     System,
     coefficient,
     dense,
+    least_of,
     negated,
     new_column,
     plus,
@@ -263,6 +264,24 @@ class Known(Glance):
             return True
         self._denied[key] = const, tab.made
         return False
+
+    def of_one_value(self, key: Key, const: int) -> tuple[Key, int]:
+        """A row `>= 0` of floors without what is always between multiples of others, if that leaves these one value.
+
+        Of 33*c0 - 33*b - 132*f + 32 - t >= 0, where 0 <= t <= 32 and f is floor((c0 - b + 3)/4), it is c0 - b = 4*f,
+        which is a congruence, as others may ask it. The integer points are the same. Cost: two sums for each
+        coefficient, and for one that is found a question.
+        """
+        for g in {abs(v) for _, v in key} - {1} if key and key[-1][0] >= FLOOR else ():
+            rest = tuple([(c, v) for c, v in key if v % g])
+            if 0 < len(rest) < len(key) - 1:
+                least = least_of(rest, const, self.low, self.high)
+                most = least_of(negated(rest), -const, self.low, self.high)
+                if least is not None and most is not None and least // g == -most // g:
+                    whole = tuple([(c, v // g) for c, v in key if not v % g])
+                    if self.implies(negated(whole), -(least // g)):
+                        return whole, least // g
+        return key, const
 
     def implies_zero(self, key: Key, const: int) -> bool:
         """Whether `key . x + const = 0` always: both bounds are, as far as residues need them.

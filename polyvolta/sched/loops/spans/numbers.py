@@ -23,15 +23,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import System, coefficient
+from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.spans.few import many
-from polyvolta.sched.loops.spans.shadows import valued
+from polyvolta.sched.loops.spans.holes import joined
+from polyvolta.sched.loops.spans.shadows import shadows_of, valued
 
 COPIES = 4, 16  # of statements, the most that cuts make: in a nest of loops, alone
+AMONG = 8  # the same in an innermost loop of several
 
 
 def is_number(s: System, col: int) -> bool:
@@ -48,9 +51,13 @@ def beside_numbers(known: Known, lanes: Sequence[Lane], shadows: Sequence[System
     several = [s for s in shadows if not is_number(s, col)]
     if len(several) == len(shadows) or not all(None in ends(s, col) and many(known, s, col) for s in several):
         return []
-    mods = [row for lane in lanes if not is_number(lane.shadows[k], col) for row in lane.shadows[k].mods]
-    seldom = any(not coefficient(row[0], col) and not known.implies_mod(*row) for row in mods)
-    return [] if seldom else several
+    return [] if _seldom(known, [lane for lane in lanes if not is_number(lane.shadows[k], col)], k, col) else several
+
+
+def _seldom(known: Known, lanes: Sequence[Lane], k: int, col: int) -> bool:
+    """Whether one of some lanes has values at a remainder of what is outside alone."""
+    mods = [row for lane in lanes for row in lane.shadows[k].mods]
+    return any(not coefficient(row[0], col) and not known.implies_mod(*row) for row in mods)
 
 
 def few_copies(lanes: Sequence[Lane], k: int, col: int, innermost: bool) -> bool:
@@ -83,14 +90,16 @@ def at_numbers(
 
 
 def around_numbers(
-    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None
+    known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int], first: First | None, innermost: bool
 ) -> list[System] | None:
     """The numbers at which a lane has loops inside that others are in the midst of, and what is between them.
 
     Of S[i] -> [i, 2] beside T[i, j] -> [20, i, j] the loops of T would ask at each of their iterations whether it is
     the place of S; at 20 alone they are cut there. Where they are no part of an outer loop it costs a copy of each
-    other lane. None where there is no such number, or copies are many.
+    other lane. None where there is no such number, or copies are many. Those of an innermost loop are `_among_several`.
     """
+    if innermost:
+        return _among_several(known, lanes, k, columns[k])
     col, inside = columns[k], Compared(known, k + 1, columns, first)
     loops = [(j, inner) for j, inner in enumerate(columns) if j > k and inner]
     others = [lane for lane in lanes if not is_number(lane.shadows[k], col)]
@@ -100,18 +109,61 @@ def around_numbers(
         if low is not None and low == high and not all(valued(lane.shadows[j], inner) for j, inner in loops):
             if any(not (inside.precedes(lane, o) or inside.precedes(o, lane)) for o in others):
                 found.add(low)
-    if not 0 < len(found) * len(others) <= COPIES[0]:
+    return _cells([((), -low) for low in sorted(found)], col) if 0 < len(found) * len(others) <= COPIES[0] else None
+
+
+def _among_several(known: Known, lanes: Sequence[Lane], k: int, col: int) -> list[System] | None:
+    """The numbers of some lanes of an innermost loop, and what is between them, where two or more others are many.
+
+    Of S[i] -> [i, 0] for 0 <= i <= n, T[] -> [5, 1] and U[i] -> [i, 2] for 1 <= i <= n one loop would ask at each value
+    whether it is 5, and of U whether it has begun. From 6 on neither is asked. It costs two loops more at each number,
+    and a copy of each other lane. None where one of these is seldom much, where copies are many, or where there is but
+    one other: its loop has one test in it, which is little more than two loops have. Where sizes leave the others in
+    different orders loops are cut by these.
+
+    Where no lane has a number, and one has one value that loops outside decide, that is one.
+    """
+    shadows = shadows_of(known, lanes, k, col)
+    others = [lane for lane in lanes if not valued(lane.shadows[k], col)]
+    numbers = {low for s in shadows if is_number(s, col) and (low := ends(s, col)[0]) is not None}
+    found = [((), -low) for low in sorted(numbers)] or _value(shadows, col)
+    if not 0 < len(found) * len(others) <= AMONG:
         return None
+    several = [s for s in shadows if not valued(s, col)]
+    if len(several) < 2 or not all(None in ends(s, col) and many(known, s, col) for s in several):
+        return None
+    if _seldom(known, others, k, col) or len(joined(known, several, col, False)) > 1:
+        return None
+    return _cells(found, col)
+
+
+def _value(shadows: Sequence[System], col: int) -> list[Row]:
+    """The one value that shadows have a column at alone, as what it and a row add up to; none where there are several.
+
+    It is of loops outside: where sizes alone say it, it is in no order with what is between sizes.
+    """
+    found = dict[Row, None]()
+    for key, const in [row for s in shadows for row in s.eqs]:
+        v = coefficient(key, col)
+        if abs(v) != 1 or not any(LOOP <= c < LOCAL for c, _ in without(key, col)):
+            return []
+        rest = without(key, col)
+        found[(rest, const) if v > 0 else (negated(rest), -const)] = None
+    return [*found] if len(found) == 1 else []
+
+
+def _cells(values: Sequence[Row], col: int) -> list[System]:
+    """Values of a column that are 0 with a row added, in order, and what is before, between and behind them."""
     out: list[System] = []
-    for low, high in pairwise([None, *sorted(found), None]):
+    for low, high in pairwise([None, *values, None]):
         cell = System()
         if low is not None:
             here = System()
-            here.eq(((col, 1),), -low)
+            here.eq(plus(1, ((col, 1),), 1, low[0]), low[1])
             out.append(here)
-            cell.ge(((col, 1),), -low - 1)
+            cell.ge(plus(1, ((col, 1),), 1, low[0]), low[1] - 1)
         if high is not None:
-            cell.ge(((col, -1),), high - 1)
+            cell.ge(plus(1, ((col, -1),), -1, high[0]), -high[1] - 1)
         out.append(cell)
     return out
 

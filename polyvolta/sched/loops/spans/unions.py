@@ -271,12 +271,12 @@ def _numbers_apart(loop: Shared) -> Items | None:
 def _around_numbers(loop: Shared) -> Items | None:
     """In an outermost loop numbers that have loops inside, beside several that are in the midst of these.
 
-    What is between these numbers is cut as a loop of its own. Loops inside that are separate are cut anyway.
+    What is between is cut as a loop of its own. Loops inside that are separate are cut anyway. Innermost ones alike.
     """
-    if not loop.several or loop.numbered or loop.place.inside:
+    if not loop.place.innermost and (not loop.several or loop.numbered or loop.place.inside):
         return None
     where = loop.k, loop.columns, loop.first
-    items = loop.within(around_numbers(loop.known, loop.lanes, *where)) or ()
+    items = loop.within(around_numbers(loop.known, loop.lanes, *where, loop.place.innermost)) or ()
     return [g.lanes for lanes in items for g in parted(loop.known, Group(lanes), *where, loop.place)] or None
 
 
