@@ -73,6 +73,11 @@ class Piece:
         return irredundant(whole) if whole and whole.divs else whole
 
     @property
+    def given(self) -> bool:
+        """Whether it is a conjunct from before, whose rows the member has."""
+        return self._known is not None
+
+    @property
     def told(self) -> Conjunct:
         """The piece on its own, whether it has a point or not."""
         return self._known or self.conjunct or cj.nothing(self.member.frame.n)
