@@ -19,6 +19,8 @@ from .gist import irredundant
 from .parting import Opened, parting, seam, settled, unsaid
 from .slices import Slices
 
+OF_A_KIND = 2  # points of a piece that are even and odd in the same coordinates, between which others are looked for
+OFTEN = 4  # times that a piece is compared until it is walked for that
 FOR_POINTS = 5_000  # steps for points of a piece that are far from one another
 
 
@@ -49,7 +51,7 @@ class Piece:
         # between rows so far apart that no stride bridges the gap, there are other points
         self.stride = max([abs(v) for row in member.eqs for v in row[1:]], default=1)
         self._opposite: list[tuple[Row, int]] | None = None
-        self._walked = False
+        self._walked, self._asked = False, 0
         self._gaps: dict[Piece, bool] = {}
         self.between: dict[Piece, Row] = {}  # points of neither on segments to others
         self.seams: dict[Piece, tuple[Row, Row]] = {}  # its row and that of another, which are all they differ in
@@ -142,15 +144,48 @@ class Piece:
             if settled(self.member, other.member, opened):
                 return False
             if self.start and other.start:
-                if not self.slices.apart(self.member, other.member):
+                point = self._midway(other)
+                if point is None and not self.slices.apart(self.member, other.member):
                     point = self._seen(other, opened)
                     if point is None:
                         return look and self.gap(other)
+                if point is not None:
                     self.between[other] = other.between[self] = point
                 self._gaps[other] = other._gaps[self] = True
                 return True
             return look and self.gap(other)
         return found
+
+    @cached_property
+    def _kinds(self) -> dict[Row, list[Row]]:
+        """Known points of it by which of their coordinates are odd, a few of each kind."""
+        found: dict[Row, list[Row]] = {}
+        for p in self.member.points:
+            some = found.setdefault(tuple([x & 1 for x in p]), [])
+            if len(some) < OF_A_KIND:
+                some.append(p)
+        return found
+
+    def _midway(self, other: Piece) -> Row | None:
+        """A point of neither in the middle of known points of both, where there are no floors.
+
+        It is asked for where both are asked often enough for walks to be worth their while.
+        """
+        a, b = self.member, other.member
+        for p in (self, other):
+            p._asked += 1
+        if a.frame.divs or self._asked < OFTEN or other._asked < OFTEN:
+            return None
+        self.walk()
+        other.walk()
+        others = other._kinds
+        for kind, own in self._kinds.items():
+            for q in others.get(kind, ()):
+                for p in own:
+                    z = tuple([(x + y) >> 1 for x, y in zip(p, q, strict=True)])
+                    if not a.holds(z) and not b.holds(z):
+                        return z
+        return None
 
     def _seen(self, other: Piece, opened: Opened) -> Row | None:
         """A point of neither that shows that both are not one, on a segment, or with floors behind either at first.
