@@ -25,7 +25,7 @@ from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.cover import covers
 from ..conjuncts.frame import Frame, Member
-from ..conjuncts.implies import implied, plainly_apart
+from ..conjuncts.implies import implied, plainly_apart, subtract
 from ..engine.rows import Row, complement, dot, negate
 from ..engine.simplex import Tableau
 from ..errors import BudgetExceeded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, lifted
 from ..conjuncts.frame import Member
 from ..conjuncts.project import prune
-from ..engine.rows import Row
+from ..engine.rows import Row, values_at
 from ..errors import BudgetExceeded
 from . import between, endless
 from .gist import irredundant
@@ -20,6 +20,7 @@ from .parting import Opened, parting, seam, settled, unsaid
 from .slices import Slices
 
 OF_A_KIND = 2  # points of a piece that are even and odd in the same coordinates, between which others are looked for
+KEPT = 48  # points of a fused piece, about, and beside it
 OFTEN = 4  # times that a piece is compared until it is walked for that
 FOR_POINTS = 5_000  # steps for points of a piece that are far from one another
 
@@ -237,6 +238,19 @@ class Piece:
         if self.parts is not NO_PARTS:
             both.parts = self.parts.joined(other.parts)
         both._walked = self._walked and other._walked
-        both.beside = [p for p in (*self.beside, *other.beside) if not whole.holds(p)]
-        whole.points += (*self.member.points, *other.member.points)
+        beside = [p for p in (*self.beside, *other.beside) if not whole.holds(p)]
+        both.beside = beside[:: 1 + len(beside) // KEPT]
+        points = (*self.member.points, *other.member.points)
+        whole.points += points if len(points) <= KEPT else _outermost(points, whole)
         return both
+
+
+def _outermost(points: Sequence[Row], of: Member) -> list[Row]:
+    """Of the points of a member those at which its rows and its coordinates are least or greatest, and some more.
+
+    Pieces that are fused one after the other would know more and more of them, and be asked of all.
+    """
+    columns = list(zip(*points, strict=True))
+    ways = [*map(list, columns[1 : 1 + of.frame.n]), *[values_at(row, columns) for row in of.ineqs]]
+    found = dict.fromkeys([points[values.index(end(values))] for values in ways for end in (min, max)])
+    return list(found | dict.fromkeys(points[:: 1 + len(points) // max(1, KEPT - len(found))]))

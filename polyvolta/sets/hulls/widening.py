@@ -19,12 +19,11 @@ from functools import reduce
 from operator import or_
 
 from ..budgets import spend
-from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, lifted
+from ..conjuncts.cover import stray
 from ..conjuncts.frame import Frame, Member
-from ..conjuncts.implies import implied, subtract
+from ..conjuncts.implies import implied
 from ..conjuncts.project import prune
-from ..engine.integer import Point
 from ..engine.rows import Row, complement, dot, negate
 from . import between
 
@@ -149,11 +148,11 @@ class _Union:
 
     def holds_all(self, c: Conjunct, pieces: Sequence[Conjunct]) -> bool:
         """Whether every point of a conjunct is in one of some pieces; else one more point is known of none."""
-        stray = next(_strays(c, pieces), None)
-        if stray is not None:
-            point = lifted(self.frame.divs, stray)
+        found = stray(pieces, c)
+        if found is not None:
+            point = lifted(self.frame.divs, found)
             self._strays.append(sum([1 << k for k, row in enumerate(self.rows) if dot(row, point) < 0]))
-        return stray is None
+        return found is None
 
 
 def _numbers(some: int) -> Iterator[int]:
@@ -198,14 +197,3 @@ def _begins_behind(m: Member, row: Row) -> bool:
     """Whether a member has a row opposite to `row >= 0` that lets some points in behind it."""
     start, same = m.least.get(negate(row[1:])), m.least.get(row[1:])
     return start is not None and start >= -row[0] - 1 and (same is None or same > row[0])
-
-
-def _strays(c: Conjunct, pieces: Sequence[Conjunct]) -> Iterator[Point]:
-    """Points of a conjunct that are in none of the pieces; none only if there is none."""
-    point = cj.sample(c)
-    if point is not None:
-        yield from [x for x in (point, *between.walked(c)[0]) if not any(cj.holds(p, x) for p in pieces)]
-        left = [c]
-        for p in pieces:
-            left = [rest for part in left for rest in subtract(part, p)]
-        yield from [x for part in left if (x := cj.sample(part)) is not None]
