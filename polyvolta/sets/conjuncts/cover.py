@@ -61,6 +61,7 @@ def stray(pieces: Sequence[Conjunct], c: Conjunct) -> Row | None:
     >>> stray(cs, c)
     (5,)
     """
+    spend(1 + len(pieces) // 16)
     pieces = [p for p in pieces if not plainly_apart(c, p)]
     frame = Frame((c, *pieces))
     eqs = frame.members[0].eqs
