@@ -62,7 +62,7 @@ class _Points:
         most = [max(map(abs, column)) for column in columns]
         room = max([*most, *[sum([abs(v * m) for v, m in zip(row, most, strict=True)]) for row in rows]], default=0)
         size = 1 + room.bit_length() // 8  # of a field in bytes: room < 2 ** (8 * size - 1)
-        self.width, self.block, half = 8 * size, block, 1 << (8 * size - 1)
+        self.width, self.count, self.block, half = 8 * size, len(points), block, 1 << (8 * size - 1)
         self.ones = int.from_bytes((b"\1" + bytes(size - 1)) * len(points), "little")
         self.all = self.ones * half
         packed = [b"".join([(x + half).to_bytes(size, "little") for x in column]) for column in columns[1:]]
@@ -82,14 +82,21 @@ class _Points:
                 values += v * column
         return ~values & self.all
 
-    def any_of_block(self, some: int) -> int:
-        """Some points, and those before them in the same number of fields: the first one of a block stands for all."""
+    def blocks(self, some: int) -> list[int]:
+        """The numbers of the blocks with a point of a set.
+
+        >>> points = _Points([(1, 0), (1, 2), (1, -5), (1, -1), (1, 1), (1, 3)], [(-1, 1)], block=2)
+        >>> points.blocks(points.failing((-1, 1)))
+        [0, 1]
+        """
         reach = 1
-        while reach < self.block:
+        while reach < self.block:  # of each field and those behind it, as many as a block has
             step = min(reach, self.block - reach)
             some |= some >> self.width * step
             reach += step
-        return some
+        size = self.width // 8
+        signs = some.to_bytes(size * self.count, "little")[size - 1 :: size * self.block]
+        return [k for k, sign in enumerate(signs) if sign & 128]
 
 
 class _Union:
@@ -128,10 +135,8 @@ class _Union:
         points = _Points(every, self.rows, block)
         cut = [0] * len(members)
         for k, row in enumerate(self.rows):
-            some = points.any_of_block(points.failing(row)) >> (points.width - 1)
-            for at in range(len(members)) if some else ():
-                if some >> points.width * block * at & 1:
-                    cut[at] |= 1 << k
+            for at in points.blocks(points.failing(row)):
+                cut[at] |= 1 << k
         return cut
 
     def _fail(self, rows: int) -> int:
