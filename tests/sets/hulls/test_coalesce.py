@@ -348,3 +348,22 @@ def test_what_is_known_of_pieces_stays_where_others_are_fused(seed, monkeypatch)
     assert len(found.pieces) <= 22 and len(asked) < 2_100
     for at in product(range(-1, 33), repeat=2):
         assert (at in found) == (at in s)
+
+
+def test_parallel_planes_have_rows_in_common_that_are_stated_in_other_dimensions(monkeypatch):
+    """`k < K` is `8t - 32q + c < K` where k = 8t - 32q + c; by these no two of sixteen pieces make one."""
+    asked = []
+    fuse = coalescing._fuse
+    monkeypatch.setattr(coalescing, "_fuse", lambda *args: asked.append(1) or fuse(*args))
+    texts = [
+        f"[by, t] -> [m, k] : m = 32by + 8*floor(t/4) + {r} and k = 8*(t mod 4) + {c} and 0 <= t < 16"
+        " and m < M and k < K"
+        for r in range(4)
+        for c in range(4)
+    ]
+    m = Map(f"[M, K] -> {{ {'; '.join(texts)} }}")
+    found = m.coalesce()
+    assert len(found.pieces) == 1 and len(asked) < 40
+    for top, by in (9, 0), (35, 1), (37, 1):
+        assert found.fix(M=top, K=21, by=by).count() == m.fix(M=top, K=21, by=by).count()
+    assert found.is_subset(m) and m.is_subset(found)
