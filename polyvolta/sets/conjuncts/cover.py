@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import lcm
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ..budgets import spend
 from ..engine.integer import Lattice, solve_equalities
@@ -20,7 +20,7 @@ from ..engine.rows import Row, complement, dot, negate, normal_ineq, substitute_
 from ..engine.simplex import Tableau
 from .conjunct import Conjunct, lifted
 from .frame import Frame, Member
-from .implies import Facts
+from .implies import Facts, plainly_apart
 
 CORNERS = 8  # vertices that are kept
 
@@ -49,13 +49,28 @@ def covers(pieces: Sequence[Conjunct], c: Conjunct) -> bool:
     >>> covers(cs, c), covers(cs[:1], c)
     (True, False)
     """
+    return stray(pieces, c) is None
+
+
+def stray(pieces: Sequence[Conjunct], c: Conjunct) -> Row | None:
+    """A point of a conjunct that is in none of some pieces, whose divs are known; None where they cover it.
+
+    >>> from polyvolta.sets import Set
+    >>> ((_, (c,)),) = Set("{ [i] : 0 <= i <= 9 }").parts
+    >>> ((_, cs),) = Set("{ [i] : i <= 4; [i] : i >= 6 }").parts
+    >>> stray(cs, c)
+    (5,)
+    """
+    spend(1 + len(pieces) // 16)
+    pieces = [p for p in pieces if not plainly_apart(c, p)]
     frame = Frame((c, *pieces))
     eqs = frame.members[0].eqs
     if eqs and frame.divs:
         own = Conjunct(frame.n, (), eqs, ())
         eqs = (*eqs, *Facts(own, Conjunct(frame.n, tuple(frame.divs), eqs, ())).floors)
     grid = solve_equalities(frame.width - 1, eqs)
-    return grid is None or not _Search(frame, eqs, grid).strays()
+    point = None if grid is None else _Search(frame, eqs, grid).stray()
+    return point and point[1 : 1 + c.n]
 
 
 class _Search:
@@ -69,11 +84,11 @@ class _Search:
         self.cuts: list[Row] = []  # the rows besides those of the member that hold on the part at hand
         self.corners: list[Row] = []  # rational points (den, t) of the part at hand, on the grid
 
-    def strays(self) -> bool:
-        """Whether a point of the first member is in none of the others."""
+    def stray(self) -> Row | None:
+        """A point (1, x, q) of the first member that is in none of the others."""
         for row in self._on_grid((*self.frame.given, *self.whole.ineqs)):
             if row is False:
-                return False
+                return None
             if row is not True:
                 self._push(row)
         pieces: list[Piece] = []
@@ -91,13 +106,13 @@ class _Search:
         todo = [] if self.tab.empty else [self._strays(pieces, None)]
         while todo:
             found = next(todo[-1], None)
-            if found is True:
-                return True
             if found is None:
                 todo.pop()
+            elif found[0] is None:
+                return found[1]
             else:
-                todo.append(self._strays(*found))
-        return False
+                todo.append(self._strays(found[0], found[1]))
+        return None
 
     def _on_grid(self, rows: Iterable[Row]) -> list[Row | bool]:
         origin, basis = self.grid
@@ -110,8 +125,8 @@ class _Search:
         self.corners = [t for t in self.corners if dot(row, t) >= 0]
         self.tab.add_ineq(row)
 
-    def _strays(self, pieces: list[Piece], point: Row | None) -> Iterator[Part | Literal[True]]:
-        """True if a point of the part at hand, which has rational ones, is in none of some pieces; it may know one.
+    def _strays(self, pieces: list[Piece], point: Row | None) -> Iterator[Part | tuple[None, Row]]:
+        """A point of the part at hand, which has rational ones, that is in none of some pieces; it may know one.
 
         Before, the parts of it that have to be looked at first, one after the other; it ends where none has any.
         """
@@ -119,7 +134,7 @@ class _Search:
             spend(1 + len(pieces) // 2)
             point = point or self._seen()
             if point and not any(m.holds(point) for m, _ in pieces):
-                yield True
+                yield None, point
             left: list[Piece] = []
             alone = False
             for m, cuts in sorted(pieces, key=lambda piece: len(piece[1])):
@@ -140,7 +155,7 @@ class _Search:
         if not point:
             point = self.frame.sample(self.eqs, (*self.whole.ineqs, *self.cuts))
             if point and not any(m.holds(point) for m, _ in pieces):
-                yield True
+                yield None, point
             if not point:
                 return
         (_, cuts), *others = pieces

@@ -173,8 +173,7 @@ def _searched(
     tried = Tried(FOR_HULLS[0] + FOR_HULLS[1] * len(pieces))
     while len(pieces) > 1:
         frame = Frame(pieces)
-        slices = Slices(frame)
-        known = [Piece(m, slices, c) for m, c in zip(frame.members, pieces, strict=True)]
+        known = _kept(frame, pieces, done)
         for p, c in zip(known, pieces, strict=True) if parts else ():
             p.parts = parts[c]
         done[:], todo[:] = known[: len(pieces) - new], known[len(pieces) - new :][::-1]
@@ -201,6 +200,17 @@ def _searched(
             parts[pair[2]] = pair[0].parts.joined(pair[1].parts)
         pieces, new = (*pieces, pair[2]), 1
     return pieces
+
+
+def _kept(frame: Frame, pieces: tuple[Conjunct, ...], before: list[Piece]) -> list[Piece]:
+    """The pieces over their frame; those of a frame with the same columns stay, with what is known of them."""
+    slices = Slices(frame)
+    same = before and before[0].member.frame.divs == frame.divs
+    old = {p.told: p for p in before if p.given} if same else {}
+    known = [old.get(c) or Piece(m, slices, c) for m, c in zip(frame.members, pieces, strict=True)]
+    for p in known:
+        p.slices = slices
+    return known
 
 
 def _fixed(frame: Frame, pieces: list[Piece]) -> bool:
@@ -271,11 +281,15 @@ Way = Callable[[Piece, Piece], Conjunct | None]
 
 
 class Tried(set[tuple[Way, Conjunct, Conjunct]]):
-    """Pairs that a way to fuse was tried with in vain, and the steps that hulls may still spend in vain."""
+    """Pairs that a way to fuse was tried with in vain, and the steps that hulls may still spend in vain.
+
+    `over` are pieces for which that is true of every pair with one that stood before it.
+    """
 
     def __init__(self, allowed: float) -> None:
         super().__init__()
         self.allowed = allowed
+        self.over: set[tuple[Way, Piece]] = set()
 
 
 def _fuse(a: Piece, b: Piece, frame: Frame, apart: Unfused) -> Piece | None:
@@ -329,7 +343,7 @@ def _fusible(
 ) -> tuple[Piece, Piece, Conjunct] | None:
     """Two pieces that a way to fuse makes one, and that one; those that it was tried with in vain are not again."""
     for at, p in enumerate(pieces):
-        for q in pieces[:at]:
+        for q in pieces[:at] if (fuse, p) not in tried.over else ():
             spend()
             key = fuse, q.told, p.told
             if tried.allowed < 0 or p.apart(q, floors) or key in tried:
@@ -341,6 +355,7 @@ def _fusible(
             tried.add(key)
             if fuse is _fuse_by_hull:
                 tried.allowed -= before - left()
+        tried.over.add((fuse, p))
     return None
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from ..budgets import bounded, spend
 from ..conjuncts.frame import Frame, Member
-from ..engine.rows import Row, complement, dot, negate
+from ..engine.rows import Row, complement, dot, negate, normal_ineq
 from ..errors import BudgetExceeded
 
 FOR_A_CORNER = 400  # steps (some 5 ms) to see that two rows leave nothing out; the longest of 439 that did took 362
 
 
 def valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
-    """The rows of either that hold on both, the strongest of each linear part."""
-    best: dict[Row, int] = {}
+    """The rows of either that hold on both, the strongest of each linear part, and those of `_in_common`."""
+    best = _in_common(a, b) if a.eqs and b.eqs else {}
     for row in (*a.statements, *b.statements):
         if row not in cuts:
             key, const = row[1:], row[0]
@@ -27,6 +27,28 @@ def valid_rows(frame: Frame, a: Member, b: Member, cuts: set[Row]) -> Member:
             eqs.append(row)
             del best[row[1:]], best[opposite[1:]]
     return Member(frame, eqs, [(c, *key) for key, c in best.items()])
+
+
+def _in_common(a: Member, b: Member) -> dict[Row, int]:
+    """Rows that two members on parallel planes have in common, though they are stated otherwise: normals, constants.
+
+    With `e + c = 0` on A and `e + d = 0` on B, the rows `r + p >= 0` and `r + q >= 0` are there `r + f e + p + f c` and
+    `r + f e + q + f d`, which are one where f (c - d) = q - p: as of `j = i + c and i < N - c` for two numbers c. It
+    takes sums of two rows; without these, rows are turned to find them once all pairs were compared.
+    """
+    planes = {eq[1:]: eq[0] for eq in b.eqs}
+    found: dict[Row, int] = {}
+    for eq in a.eqs:
+        apart = eq[0] - planes.get(eq[1:], eq[0])
+        for row in a.ineqs if apart else ():
+            other = b.least.get(row[1:])
+            if other is None or other == row[0] or (other - row[0]) % apart:
+                continue
+            f = (other - row[0]) // apart
+            both = normal_ineq(tuple([x + f * y for x, y in zip(row, eq, strict=True)]))
+            if not isinstance(both, bool):
+                found[both[1:]] = min(both[0], found.get(both[1:], both[0]))
+    return found
 
 
 def covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row], near: Iterable[Row] = ()) -> bool:

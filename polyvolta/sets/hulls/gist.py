@@ -23,11 +23,13 @@ from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.cover import covers
 from ..conjuncts.frame import Frame, Member
 from ..conjuncts.implies import implied, plainly_apart, subtract
 from ..engine.rows import Row, complement, dot, negate
 from ..engine.simplex import Tableau
 from ..errors import BudgetExceeded
+from . import between
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -105,23 +107,17 @@ def _uncovered(simple: list[tuple[Conjunct, Conjunct]], context: Sequence[Conjun
         others = [whole for whole in others if all(cj.holds(whole, x) for x in points)]
         if any(all(implied(both, whole) for both in inside) for whole in others):
             left.remove(pair)
-    if len(left) > 1 and all(short.known for _, short in left) and _covered(context, [short for _, short in left]):
+    if len(left) > 1 and all(short.known for _, short in left) and _everywhere([short for _, short in left], context):
         return (cj.universe(left[0][0].n),)
     return tuple([short for _, short in left])
 
 
-def _covered(context: Sequence[Conjunct], pieces: Sequence[Conjunct]) -> bool:
-    """Whether every point of a context is in one of the pieces, whose divs are known; True is a proof."""
-    points = (cj.sample(k) for k in context)
-    if not all(p is None or any(cj.holds(c, p) for c in pieces) for p in points):
-        return False
+def _everywhere(pieces: Sequence[Conjunct], context: Sequence[Conjunct]) -> bool:
+    """Whether every point of a context is in one of some pieces, whose divs are known; a corner may be in none."""
     for k in context:
-        left = [k]
-        for c in pieces:
-            left = [rest for part in left for rest in subtract(part, c)]
-        if left and not all(rest.is_empty for rest in left):
+        if k.known and not all(any(cj.holds(c, x) for c in pieces) for x in between.walked(k)[0]):
             return False
-    return True
+    return all(covers(pieces, k) for k in context)
 
 
 def gist_params(self: R, context: Set) -> R:

@@ -31,7 +31,7 @@ from .slices import Slices
 
 FAR = 30  # steps of a walk where nothing ends it
 TRIES = 3  # points between two pieces that may be in a third one
-PAIRS = 15  # of pieces between which such points are looked for
+PAIRS = 15  # of pieces between which such points are looked for, of either kind
 Opened = tuple[list[int], list[int]]
 
 
@@ -170,7 +170,7 @@ def several(pieces: Sequence[Conjunct]) -> bool:
     False
     """
     frame = Frame(pieces)
-    if Slices(frame).several(islice(combinations(frame.members, 2), PAIRS)):
+    if Slices(frame).several([(frame.members[i], frame.members[j]) for i, j in _some_pairs(len(pieces))]):
         return True
     steps = [1] * frame.n
     if frame.divs:
@@ -192,11 +192,17 @@ def _between_pairs(members: Sequence[Member], pieces: Sequence[Conjunct], steps:
             starts[at] = None if point is None else lifted(members[at].frame.divs, point)
         return starts[at]
 
-    for i, j in islice(combinations(range(len(pieces)), 2), PAIRS):
+    for i, j in _some_pairs(len(pieces)):
         a, b = members[i], members[j]
         opened = unsaid(a, b)
         if not settled(a, b, opened) and (p := start(i)) and (q := start(j)):
             yield from islice(parting(a, b, p, q, opened, steps), TRIES)
+
+
+def _some_pairs(count: int) -> list[tuple[int, int]]:
+    """A few pairs of as many pieces: those with the first one, and of many pieces some that stand far from it."""
+    first = islice(combinations(range(count), 2), PAIRS)
+    return list(dict.fromkeys((*first, *[(k, k + count // 2) for k in range(min(PAIRS, count // 2))])))
 
 
 def settled(a: Member, b: Member, opened: Opened) -> bool:

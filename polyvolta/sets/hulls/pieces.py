@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -12,13 +12,16 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, lifted
 from ..conjuncts.frame import Member
 from ..conjuncts.project import prune
-from ..engine.rows import Row
+from ..engine.rows import Row, values_at
 from ..errors import BudgetExceeded
 from . import between, endless
 from .gist import irredundant
 from .parting import Opened, parting, seam, settled, unsaid
 from .slices import Slices
 
+OF_A_KIND = 2  # points of a piece that are even and odd in the same coordinates, between which others are looked for
+KEPT = 48  # points of a fused piece, about, and beside it
+OFTEN = 4  # times that a piece is compared until it is walked for that
 FOR_POINTS = 5_000  # steps for points of a piece that are far from one another
 
 
@@ -49,7 +52,7 @@ class Piece:
         # between rows so far apart that no stride bridges the gap, there are other points
         self.stride = max([abs(v) for row in member.eqs for v in row[1:]], default=1)
         self._opposite: list[tuple[Row, int]] | None = None
-        self._walked = False
+        self._walked, self._asked = False, 0
         self._gaps: dict[Piece, bool] = {}
         self.between: dict[Piece, Row] = {}  # points of neither on segments to others
         self.seams: dict[Piece, tuple[Row, Row]] = {}  # its row and that of another, which are all they differ in
@@ -71,6 +74,11 @@ class Piece:
         whole = self.member.frame.conjunct(self.member.eqs, self.member.ineqs)
         whole = whole and prune(whole)
         return irredundant(whole) if whole and whole.divs else whole
+
+    @property
+    def given(self) -> bool:
+        """Whether it is a conjunct from before, whose rows the member has."""
+        return self._known is not None
 
     @property
     def told(self) -> Conjunct:
@@ -137,15 +145,48 @@ class Piece:
             if settled(self.member, other.member, opened):
                 return False
             if self.start and other.start:
-                if not self.slices.apart(self.member, other.member):
+                point = self._midway(other)
+                if point is None and not self.slices.apart(self.member, other.member):
                     point = self._seen(other, opened)
                     if point is None:
                         return look and self.gap(other)
+                if point is not None:
                     self.between[other] = other.between[self] = point
                 self._gaps[other] = other._gaps[self] = True
                 return True
             return look and self.gap(other)
         return found
+
+    @cached_property
+    def _kinds(self) -> dict[Row, list[Row]]:
+        """Known points of it by which of their coordinates are odd, a few of each kind."""
+        found: dict[Row, list[Row]] = {}
+        for p in self.member.points:
+            some = found.setdefault(tuple([x & 1 for x in p]), [])
+            if len(some) < OF_A_KIND:
+                some.append(p)
+        return found
+
+    def _midway(self, other: Piece) -> Row | None:
+        """A point of neither in the middle of known points of both, where there are no floors.
+
+        It is asked for where both are asked often enough for walks to be worth their while.
+        """
+        a, b = self.member, other.member
+        for p in (self, other):
+            p._asked += 1
+        if a.frame.divs or self._asked < OFTEN or other._asked < OFTEN:
+            return None
+        self.walk()
+        other.walk()
+        others = other._kinds
+        for kind, own in self._kinds.items():
+            for q in others.get(kind, ()):
+                for p in own:
+                    z = tuple([(x + y) >> 1 for x, y in zip(p, q, strict=True)])
+                    if not a.holds(z) and not b.holds(z):
+                        return z
+        return None
 
     def _seen(self, other: Piece, opened: Opened) -> Row | None:
         """A point of neither that shows that both are not one, on a segment, or with floors behind either at first.
@@ -197,6 +238,19 @@ class Piece:
         if self.parts is not NO_PARTS:
             both.parts = self.parts.joined(other.parts)
         both._walked = self._walked and other._walked
-        both.beside = [p for p in (*self.beside, *other.beside) if not whole.holds(p)]
-        whole.points += (*self.member.points, *other.member.points)
+        beside = [p for p in (*self.beside, *other.beside) if not whole.holds(p)]
+        both.beside = beside[:: 1 + len(beside) // KEPT]
+        points = (*self.member.points, *other.member.points)
+        whole.points += points if len(points) <= KEPT else _outermost(points, whole)
         return both
+
+
+def _outermost(points: Sequence[Row], of: Member) -> list[Row]:
+    """Of the points of a member those at which its rows and its coordinates are least or greatest, and some more.
+
+    Pieces that are fused one after the other would know more and more of them, and be asked of all.
+    """
+    columns = list(zip(*points, strict=True))
+    ways = [*map(list, columns[1 : 1 + of.frame.n]), *[values_at(row, columns) for row in of.ineqs]]
+    found = dict.fromkeys([points[values.index(end(values))] for values in ways for end in (min, max)])
+    return list(found | dict.fromkeys(points[:: 1 + len(points) // max(1, KEPT - len(found))]))

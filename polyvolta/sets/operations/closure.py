@@ -28,16 +28,18 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct, lifted
 from ..conjuncts.frame import Frame
+from ..conjuncts.implies import box, implied
 from ..conjuncts.project import with_known_divs
 from ..counting.count import points
 from ..errors import BudgetExceeded, SpaceMismatch, Unbounded
 from ..hulls.between import walked
-from ..hulls.coalesce import coalesce_conjuncts, plainly_coalesced
+from ..hulls.coalesce import plainly_coalesced
 from ..optima.outputs import solved_outputs
-from ..values.shape import pair, rearranged, spaced
+from ..values.shape import linked, pair, rearranged, spaced
 from ..values.space import Space, Tuple, whole
 from .algebra import covered
-from .compose import apply_range, composed, deltas, domain, identity, range_, reverse
+from .compose import apply_range, deltas, domain, identity, range_, reverse
+from .elimination import by_groups, through
 from .make import from_points
 from .paths import continued, counting, ended, from_start, in_turn, is_exact, longer, scaled, translated
 
@@ -218,48 +220,17 @@ def _over_tuples(self: Map, loops: set) -> tuple[Map, bool]:
     n = {k: len(t.dims) for k, t in (begins | ends).items()}
     known = {s.key: s for s, _ in self.parts}
     edges = {(s.source.key, s.out.key): cs for s, cs in self.parts if cs}
-    all_exact = True
 
     def space(a: tuple, b: tuple) -> Space:
         return known[a, b] if (a, b) in known else spaced(begins[a], ends[b], params)
 
-    places = tuple(range(n_par)), tuple(range(n_par)), n_par
-    for key in [s.source.key for s, _ in self.parts if s.source.key in loops]:
-        if key not in loops:
-            continue
-        loops.discard(key)
-        loop: tuple[Conjunct, ...] = ()
-        if (key, key) in edges:
-            closed, exact = _closed(self._of(params, [(space(key, key), edges[key, key])]), DEPTH)
-            loop = edges[key, key] = closed.parts[0][1]
-            all_exact &= exact
-        into = {a: cs for (a, b), cs in edges.items() if b == key != a}
-        onward = {b: cs for (a, b), cs in edges.items() if a == key != b}
-        if loop:
-            into = {a: _union(cs, composed(cs, loop, places, (n[a], n[key], n[key]))) for a, cs in into.items()}
-            edges.update({(a, key): cs for a, cs in into.items()})
-        for a, first in into.items():
-            for b, second in onward.items():
-                through = composed(first, second, places, (n[a], n[key], n[b]))
-                if through:
-                    edges[a, b] = _fewer(edges.get((a, b), ()), through)
-        if loop:
-            further = {b: _union(cs, composed(loop, cs, places, (n[key], n[key], n[b]))) for b, cs in onward.items()}
-            edges.update({(key, b): cs for b, cs in further.items()})
-    return self._of(params, [(space(a, b), cs) for (a, b), cs in edges.items()]), all_exact
+    def close(key: tuple, loop: tuple[Conjunct, ...]) -> tuple[tuple[Conjunct, ...], bool]:
+        closed, exact = _closed(self._of(params, [(space(key, key), loop)]), DEPTH)
+        return closed.parts[0][1], exact
 
-
-def _union(some: tuple[Conjunct, ...], more: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
-    """All pieces, each once."""
-    return tuple(dict.fromkeys((*some, *more)))
-
-
-def _fewer(some: tuple[Conjunct, ...], more: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
-    """The union of some pieces and more, coalesced where that adds any."""
-    both = _union(some, more)
-    if len(both) == len(some):
-        return some
-    return coalesce_conjuncts(tuple([p for c in both for p in with_known_divs(c)]))
+    order = [s.source.key for s, _ in self.parts if s.source.key in loops]
+    edges, exact = through(edges, list(dict.fromkeys(order)), n, n_par, close)
+    return self._of(params, [(space(a, b), cs) for (a, b), cs in edges.items()]), exact
 
 
 def _closed(self: Map, depth: int) -> tuple[Map, bool]:
@@ -270,6 +241,14 @@ def _closed(self: Map, depth: int) -> tuple[Map, bool]:
     live = self.without_empty()
     if not live.parts[0][1]:
         return live, True
+    if all(low == high for c in live.parts[0][1] for low, high in box(c)):  # one pair in each piece
+        found = _attempt(lambda: _searched(live))
+        if found is not None:
+            return found, True
+    still, moving = _still(live)
+    if still and moving:  # a path is one of steps that move, or stays where it is
+        closed, exact = _closed(self._of(self.param_names, [(self.space, moving)]), depth)
+        return closed | self._of(self.param_names, [(self.space, still)]), exact
     paths, exact = _paths(live)
     if exact and paths is not None:
         closed = _attempt(lambda: _without_length(paths, self))
@@ -278,12 +257,22 @@ def _closed(self: Map, depth: int) -> tuple[Map, bool]:
     rough = None if paths is None else _attempt(lambda: _without_length(paths, self))
     if rough is not None and _attempt(lambda: _accounted_for(live, rough)):
         return rough, True
-    ways = [_in_turn, lambda m: _split(m, depth), _squared, _searched] if depth else [_squared]
+    ways = [_squared]
+    if depth:
+        ways = [lambda m: _grouped(m, depth), _in_turn, lambda m: _split(m, depth), _squared, _searched]
     for way in ways:
         better = _attempt(lambda way=way: way(live))
         if better is not None:
             return (_told_shorter(better, live) if depth else better), True
     return domain(live).product(range_(live)).unwrap() if rough is None else rough, False
+
+
+def _still(self: Map) -> tuple[tuple[Conjunct, ...], tuple[Conjunct, ...]]:
+    """The pieces of a map that lead from points to themselves, and the others."""
+    n_par, n, cs = len(self.param_names), self.space.n_in, self.parts[0][1]
+    same = linked(n_par + 2 * n, [(n_par + k, n_par + n + k) for k in range(n)])
+    still = tuple([c for c in cs if implied(c, same)])
+    return still, tuple([c for c in cs if c not in still])
 
 
 def _paths(self: Map) -> tuple[Map | None, bool]:
@@ -391,6 +380,11 @@ def _seen_outside(c: Conjunct, known: Sequence[Conjunct]) -> bool:
     frame = Frame((c, *known))
     points = [lifted(frame.divs, x) for x in walked(c)[0][:POINTS]]
     return any(not any(m.holds(x) for m in frame.members[1:]) for x in points)
+
+
+def _grouped(self: Map, depth: int) -> Map | None:
+    """The closure by groups of points from one to another of which pieces lead."""
+    return by_groups(self, lambda loop: _closed(loop, depth - 1))
 
 
 def _in_turn(self: Map) -> Map | None:

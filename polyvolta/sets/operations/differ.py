@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.implies import box
+from ..hulls.intervals import touch
 
 if TYPE_CHECKING:
     from ..values.map import Map
 
 
 def two_outputs(self: Map) -> bool:
-    """Whether some input has two outputs; exact.
+    """Whether some input has two outputs; exact. Pairs whose inputs numbers put apart are not looked at.
 
     >>> from polyvolta.sets import Map
     >>> two_outputs(Map("{ [i] -> [j] : 3j <= i <= 3j + 2 }")), two_outputs(Map("{ [i] -> [j] : 3j <= i <= 3j + 3 }"))
@@ -28,10 +30,13 @@ def two_outputs(self: Map) -> bool:
                 continue
             first = len(self.param_names) + left.n_in
             between, n = first + left.n_out, first + left.n_out + right.n_out
+            begin, other = ([box(c)[:first] for c in some] for some in (cs, ds))
             ours = [cj.reindex(c, n, tuple(range(between))) for c in cs]
             theirs = [cj.reindex(c, n, (*range(first), *range(between, n))) for c in ds]
             for k, a in enumerate(ours):
                 for j, b in enumerate(theirs[k:] if left is right else theirs):
+                    if not touch(begin[k], other[j + k if left is right else j]):
+                        continue
                     both = cj.conjoin(a, b)
                     outs = range(left.n_out) if left is right else None
                     if both is not None and _differ(both, first, between, outs, left is right and not j):

@@ -313,3 +313,57 @@ def test_optima_of_pieces_over_the_same_floors():
         solved = {-3 * i + 3 * n - 2 * e + 1 for e in range(-2, 4)}
         values = [k for k in range(-3, 5) if k not in solved or (n + 5 * k + 5) % 3]
         assert best(N=n, i=i) == max(values)
+
+
+def test_pieces_fused_one_after_the_other_know_few_points():
+    text = "; ".join(f"[i, j] : {k}N <= i < {k + 1}N and 0 <= j <= i" for k in range(40))
+    ((_, cs),) = Set(f"[N] -> {{ {text} }}").parts
+    frame = Frame(cs)
+    slices = Slices(frame)
+    first, *others = [Piece(m, slices, c) for m, c in zip(frame.members, cs, strict=True)]
+    whole = first
+    for k, other in enumerate(others, 2):
+        whole.walk()
+        other.walk()
+        ((_, (c,)),) = Set(f"[N] -> {{ [i, j] : 0 <= i < {k}N and 0 <= j <= i }}").parts
+        whole = whole.joined(other, Frame((c,)).members[0])
+        assert 8 <= len(whole.member.points) <= 64 and all(map(whole.member.holds, whole.member.points))
+        assert len(whole.beside) <= 48 and not any(map(whole.member.holds, whole.beside))
+    least, most = (end(p[2] for p in whole.member.points) for end in (min, max))
+    assert least <= 1 and most >= 39
+
+
+@pytest.mark.parametrize("seed", [3, 4, 6])
+def test_what_is_known_of_pieces_stays_where_others_are_fused(seed, monkeypatch):
+    """With each hull that was found all pairs were asked again whether rows put them apart: those with it are."""
+    asked = []
+    apart = Piece.apart
+    monkeypatch.setattr(Piece, "apart", lambda self, *args: asked.append(1) or apart(self, *args))
+    rng, texts = random.Random(seed), []
+    for _ in range(50):
+        i, j = rng.randint(0, 24), rng.randint(0, 24)
+        texts.append(f"[i, j] : {i} <= i <= {i + 6} and {j} <= j <= {j + 5} and i - j <= {i - j + rng.randint(1, 5)}")
+    s = Set("{ " + "; ".join(texts) + " }")
+    found = s.coalesce()
+    assert len(found.pieces) <= 22 and len(asked) < 2_100
+    for at in product(range(-1, 33), repeat=2):
+        assert (at in found) == (at in s)
+
+
+def test_parallel_planes_have_rows_in_common_that_are_stated_in_other_dimensions(monkeypatch):
+    """`k < K` is `8t - 32q + c < K` where k = 8t - 32q + c; by these no two of sixteen pieces make one."""
+    asked = []
+    fuse = coalescing._fuse
+    monkeypatch.setattr(coalescing, "_fuse", lambda *args: asked.append(1) or fuse(*args))
+    texts = [
+        f"[by, t] -> [m, k] : m = 32by + 8*floor(t/4) + {r} and k = 8*(t mod 4) + {c} and 0 <= t < 16"
+        " and m < M and k < K"
+        for r in range(4)
+        for c in range(4)
+    ]
+    m = Map(f"[M, K] -> {{ {'; '.join(texts)} }}")
+    found = m.coalesce()
+    assert len(found.pieces) == 1 and len(asked) < 40
+    for top, by in (9, 0), (35, 1), (37, 1):
+        assert found.fix(M=top, K=21, by=by).count() == m.fix(M=top, K=21, by=by).count()
+    assert found.is_subset(m) and m.is_subset(found)

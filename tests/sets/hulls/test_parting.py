@@ -184,3 +184,10 @@ def test_several_beside_strides(text, found):
     pieces = Set(f"{{ {text} }}").parts[0][1]
     assert parting.several(pieces) == found
     assert not found or len(Set(f"{{ {text} }}").coalesce().parts[0][1]) > 1
+
+
+def test_pieces_that_stand_far_from_the_first_are_looked_at_where_there_are_many():
+    """All that stand near the first one are one with it."""
+    slabs = [f"[i, j] : {3 * k} <= i + j <= {3 * k + 2} and 0 <= j <= 9" for k in range(36)]
+    ((_, cs),) = Set("{ " + "; ".join(slabs) + " }").parts
+    assert not parting.several(cs) and parting.several([c for k, c in enumerate(cs) if k != 11])

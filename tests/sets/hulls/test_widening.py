@@ -6,6 +6,8 @@ from itertools import product
 import pytest
 
 from polyvolta.sets import Set
+from polyvolta.sets.engine.rows import dot
+from polyvolta.sets.hulls.widening import _Points
 
 FEWER = [  # (a union, how many pieces it can be, whether a point is in it)
     ("{ [i, j] : i >= 0 and j >= 0; [i, j] : i < 0; [i, j] : j < 0 }", 1, lambda i, j, n: True),
@@ -73,3 +75,19 @@ def test_a_set_without_its_least_points_and_these_points():
             found = list(whole.fix(N=n).points())
             assert sorted(found) == expected
         assert len(whole.pieces) <= 2
+
+
+@pytest.mark.parametrize("size", [1, 9, 300, 10**6, 10**30])
+def test_signs_of_rows_at_packed_points_are_those_of_single_products(size):
+    rng = random.Random(size)
+    draw = lambda: tuple([rng.randint(-size, size) for _ in range(3)])  # noqa: E731
+    points, rows = (
+        [(1, *draw()) for _ in range(35)],
+        [(0, 0, 0, 0), *[(*draw(), rng.randint(-3, 3)) for _ in range(30)]],
+    )
+    packed = _Points(points, rows, block=7)
+    for row in rows:
+        fails = packed.failing(row)
+        single = [dot(row, p) < 0 for p in points]
+        assert [bool(fails >> (packed.width * (k + 1) - 1) & 1) for k in range(35)] == single
+        assert packed.blocks(fails) == [k for k in range(5) if any(single[7 * k : 7 * k + 7])]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polyvolta.isl as own
-from polyvolta.sets import Map, Set, SpaceMismatch
+from polyvolta.sets import Map, Set, SpaceMismatch, budget
 from tests.sets.brute import examples
 
 EXACT = {
@@ -366,3 +366,34 @@ def test_what_is_finite_at_one_value_of_a_parameter_is_so_there_alone(holds, ste
         reached |= more
     pairs = Map.from_points("[i] -> [k]", sorted(reached))
     assert exact and found.is_equal(pairs.intersect_params(Set(f"[N, M] -> {{ : {holds} }}")))
+
+
+BACK_AND_FORTH = [
+    "[n] -> { [i] -> [i + 1] : 0 <= i < n and i mod 2 = 0; [i] -> [i + 3] : 0 <= i < n and i mod 2 = 1 }",
+    "[n] -> { [0, i] -> [1, i + 1] : 0 <= i < n and i mod 2 = 0; [0, i] -> [1, i - 1] : 0 <= i < n and i mod 2 = 0;"
+    " [1, i] -> [0, i + 1] : 0 <= i < n and i mod 2 = 1 }",
+    # steps that lead nowhere else
+    "[n] -> { [i] -> [i + 2] : 0 <= i < n; [i] -> [i] : 3 <= i <= n }",
+    "[n] -> { [i] -> [j] : i - 1 <= j <= i and 0 <= i < n; [i] -> [i] : i mod 3 = 1 and 0 <= i <= n + 4 }",
+]
+
+
+@pytest.mark.parametrize("text", BACK_AND_FORTH)
+def test_steps_between_groups_of_points_and_steps_that_stay(text):
+    """Closed group by group: paths from one group back to it are translations, or stay."""
+    m = Map(text)
+    with budget(20_000):
+        closed, exact = m.transitive_closure()
+    assert exact
+    d = m.space.n_in
+    for n in range(9):
+        wanted = reached([(p[:d], p[d:]) for p in m.points(n=n)])
+        assert {(p[:d], p[d:]) for p in closed.points(n=n)} == wanted, n
+
+
+def test_pairs_one_by_one_are_searched_at_once():
+    pairs = [((k,), ((3 * k + 1) % 17,)) for k in range(17)]
+    m = Map("{ " + "; ".join(f"[{a}] -> [{b}]" for (a,), (b,) in pairs) + " }")
+    with budget(5_000):
+        closed, exact = m.transitive_closure()
+    assert exact and {(p[:1], p[1:]) for p in closed.points()} == reached(pairs)

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from polyvolta.sets import Set
+from polyvolta.sets import Set, budget
 from polyvolta.sets.conjuncts import cover
 from polyvolta.sets.conjuncts.conjunct import lifted
 from polyvolta.sets.conjuncts.frame import Frame
@@ -104,3 +104,27 @@ def test_what_has_no_point_is_a_part_of_any_piece(text):
     ((_, (none,)),) = Set(f"{{ [i, j] : {text} }}").parts
     ((_, (other,)),) = Set("{ [i, j] : i >= 90 and j = 2*i }").parts
     assert algebra.covered(none, (other,)) and none.is_empty
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_point_that_is_missed_is_one_of_the_conjunct_and_of_no_piece(seed):
+    rng, missed = random.Random(seed + 7), 0
+    for _ in range(10):
+        whole, table = _piece(rng, rng.randint(1, 3))
+        texts, tables = zip(*[_piece(rng, 1) for _ in range(rng.randint(2, 5))], strict=True)
+        left = table & ~np.logical_or.reduce(tables)
+        for _, cs in Set(f"{{ {whole} }}").parts:
+            pieces = [c for text in texts for _, ds in Set(f"{{ {text} }}").parts for c in ds]
+            found = [x for c in cs if (x := cover.stray(pieces, c)) is not None]
+            assert bool(found) == left.any(), (whole, texts)
+            assert all(left[i + 5, j + 5] for i, j in found)
+            missed += len(found)
+    assert missed
+
+
+def test_pieces_that_numbers_put_apart_take_no_steps():
+    """Of 400 intervals a piece meets two at most."""
+    union = Set("{ " + "; ".join(f"[i, j] : {5 * k} <= i <= {5 * k + 4} and 0 <= j <= i" for k in range(400)) + " }")
+    parts = Set("{ " + "; ".join(f"[i, j] : {5 * k + 2} <= i <= {5 * k + 6} and 0 <= j < i" for k in range(399)) + " }")
+    with budget(40_000):
+        assert parts.is_subset(union)

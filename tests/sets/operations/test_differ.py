@@ -63,3 +63,11 @@ def test_existentials_are_not_projected_for_it():
         assert not many.is_injective() and not many.is_single_valued()
     with budget(20_000):
         assert not gaps.is_singleton()
+
+
+def test_pieces_whose_inputs_numbers_put_apart_are_not_compared():
+    one = Map("{ " + "; ".join(f"[i] -> [floor((i + {k})/4)] : {4 * k} <= i < {4 * k + 4}" for k in range(120)) + " }")
+    with budget(3_000):
+        assert one.is_single_valued()
+    two = one | Map("{ [i] -> [7] : 200 <= i < 203 }")
+    assert not two.is_single_valued()
