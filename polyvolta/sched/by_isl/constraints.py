@@ -23,6 +23,7 @@ from polyvolta.sets import Map, Set
 from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.values.space import Tuple
 from polyvolta.sets.values.unions import gives_union
 
 NOTHING = Map("{ }")
@@ -204,9 +205,14 @@ def _fusing() -> Fuse:
 
 
 def _between(known: Set, pairs: Map) -> Map:
-    """The pairs of a relation whose statements are known."""
+    """The pairs of a relation whose statements are known, those with isl's tags, `[S[i] -> x[]]`, too."""
     names = {space.out.key for space, _ in known.parts}
-    kept = [(s, cs) for s, cs in pairs.parts if s.source.key in names and s.out.key in names]
+
+    def is_known(side: Tuple) -> bool:
+        tagged = side.inner is not None and side.name is None and side.inner.source.key in names
+        return tagged or side.key in names
+
+    kept = [(s, cs) for s, cs in pairs.parts if is_known(s.source) and is_known(s.out)]
     return Map._of(pairs.param_names, kept)
 
 
