@@ -180,7 +180,7 @@ class ScheduleConstraints(Plain):
             validity=_between(known, self.validity),
             proximity=_between(known, self.proximity),
             coincidence=_between(known, self.coincidence),
-            conditional_validity=_between(known, self.conditional_validity),
+            conditional_validity=_between(known, _with_conditions(self.conditional_validity, self.condition)),
             conditional_validity_condition=_between(known, self.condition),
             context=self.context,
             **_asked(),
@@ -202,6 +202,14 @@ def _fusing() -> Fuse:
     if option("schedule_serialize_sccs"):
         return "min"
     return "paper" if option("schedule_maximize_coincidence") else "near"
+
+
+def _with_conditions(pairs: Map, condition: Map) -> Map:
+    """The pairs that some condition ends before or begins after, with isl's tags if there are any.
+
+    Others ask nothing, as in isl: there is no condition that would have to be local instead.
+    """
+    return pairs.intersect_domain(condition.range()).union(pairs.intersect_range(condition.domain()))
 
 
 def _between(known: Set, pairs: Map) -> Map:
