@@ -23,6 +23,7 @@ from polyvolta.sets import Map, Set
 from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.values.space import Tuple
 from polyvolta.sets.values.unions import gives_union
 
 NOTHING = Map("{ }")
@@ -179,7 +180,7 @@ class ScheduleConstraints(Plain):
             validity=_between(known, self.validity),
             proximity=_between(known, self.proximity),
             coincidence=_between(known, self.coincidence),
-            conditional_validity=_between(known, self.conditional_validity),
+            conditional_validity=_between(known, _with_conditions(self.conditional_validity, self.condition)),
             conditional_validity_condition=_between(known, self.condition),
             context=self.context,
             **_asked(),
@@ -203,10 +204,23 @@ def _fusing() -> Fuse:
     return "paper" if option("schedule_maximize_coincidence") else "near"
 
 
+def _with_conditions(pairs: Map, condition: Map) -> Map:
+    """The pairs that some condition ends before or begins after, with isl's tags if there are any.
+
+    Others ask nothing, as in isl: there is no condition that would have to be local instead.
+    """
+    return pairs.intersect_domain(condition.range()).union(pairs.intersect_range(condition.domain()))
+
+
 def _between(known: Set, pairs: Map) -> Map:
-    """The pairs of a relation whose statements are known."""
+    """The pairs of a relation whose statements are known, those with isl's tags, `[S[i] -> x[]]`, too."""
     names = {space.out.key for space, _ in known.parts}
-    kept = [(s, cs) for s, cs in pairs.parts if s.source.key in names and s.out.key in names]
+
+    def is_known(side: Tuple) -> bool:
+        tagged = side.inner is not None and side.name is None and side.inner.source.key in names
+        return tagged or side.key in names
+
+    kept = [(s, cs) for s, cs in pairs.parts if is_known(s.source) and is_known(s.out)]
     return Map._of(pairs.param_names, kept)
 
 

@@ -89,11 +89,32 @@ def never_negative(value: QPolynomial, where: Set, proofs: int = PROOFS) -> bool
     affine = _affine(value)
     if affine is not None:
         return with_row(flat, "ge", -1 - affine[0]).is_empty()
+    if _by_signs(value, flat):
+        return True
     try:
         found = bounded(PROOF, greatest, flat, -value, STEPS, proofs - 1)
     except BudgetExceeded:
         return False
     return all((most := number_of(c.value)) is not None and most <= 0 for c in found)
+
+
+def _by_signs(value: QPolynomial, where: Set) -> bool:
+    """Whether each term alone is at least 0 at all points, by the signs of what it is a product of.
+
+    Costs at most two questions whether a set is empty for each name and floor.
+    """
+    signs: dict[Atom, int] = {}
+    for m, c in value._terms.items():
+        sign = 1 if c > 0 else -1
+        for atom, exponent in m:
+            if exponent % 2:
+                if atom not in signs:
+                    beyond = (with_row(where, "ge", linear({atom: -way}, -1)) for way in (1, -1))
+                    signs[atom] = next((way for way, s in zip((1, -1), beyond, strict=True) if s.is_empty()), 0)
+                sign *= signs[atom]
+        if sign <= 0:
+            return False
+    return True
 
 
 def _affine(value: QPolynomial) -> tuple[Aff, int] | None:

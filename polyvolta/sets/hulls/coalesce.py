@@ -32,7 +32,7 @@ from ..conjuncts.project import prune, with_known_divs
 from ..engine.rows import Row, negate
 from ..errors import BudgetExceeded
 from . import between, boxes, joint
-from .covering import covers, valid_rows, wrapped
+from .covering import covers, valid_rows, with_remainders, wrapped
 from .gist import irredundant
 from .pieces import Parts, Piece
 from .slices import Slices
@@ -173,6 +173,7 @@ def _searched(
     tried = Tried(FOR_HULLS[0] + FOR_HULLS[1] * len(pieces))
     while len(pieces) > 1:
         frame = Frame(pieces)
+        frame.members = [with_remainders(frame, m) for m in frame.members]
         known = _kept(frame, pieces, done)
         for p, c in zip(known, pieces, strict=True) if parts else ():
             p.parts = parts[c]

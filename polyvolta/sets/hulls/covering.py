@@ -51,6 +51,30 @@ def _in_common(a: Member, b: Member) -> dict[Row, int]:
     return found
 
 
+def with_remainders(frame: Frame, m: Member) -> Member:
+    """The conjunct with what its strides say of other floors: where i mod 7 is 1, i + 2 - 7*floor((i + 2)/7) is 3.
+
+    A stride leaves a remainder by a multiple of a floor's denominator in the same linear form, up to the sign, so that
+    the floor's own remainder is a number. The pieces then state rows of one floor, which may go on with one another.
+    """
+    base, found = 1 + frame.n, list[Row]()
+    for k, div in enumerate(frame.divs) if m.eqs else ():
+        if div is None or any(div[1][base:]):
+            continue
+        den, num = div
+        for row in m.eqs:
+            if any(v % den for v in row[base:]) or not any(row[base:]):
+                continue
+            sign = 1 if row[1:base] == num[1:base] else -1
+            if sign > 0 or row[1:base] == negate(num[1:base]):
+                said = [num[0] - (num[0] - sign * row[0]) % den, *num[1:]]
+                said[base + k] = -den
+                found.append(tuple(said))
+                break
+    new = [r for r in found if r not in m.eqs and negate(r) not in m.eqs]
+    return Member(frame, (*m.eqs, *new), m.ineqs) if new else m
+
+
 def covers(hull: Member, cuts_a: list[Row], cuts_b: list[Row], near: Iterable[Row] = ()) -> bool:
     """Whether no point of the hull violates both a row of `cuts_b` (of A) and one of `cuts_a` (of B).
 

@@ -29,6 +29,7 @@ from ..conjuncts.conjunct import Conjunct
 from ..values.aff import Aff, named
 from ..values.build import Constraint
 from ..values.space import PARAMS, Space, Tuple, mark
+from . import polylib
 from .expressions import parse_aff, parse_cases
 from .formulas import YES, Formulas, Leaf, Node, Tree, clauses, conjuncts
 from .tokens import COMPARISONS, CONNECTIVES, KEYWORDS, NO_INTEGERS, is_name
@@ -58,6 +59,8 @@ def parse(text: str, is_map: bool) -> tuple[tuple[str, ...], list[tuple[Space, t
         if is_tuple_of_functions(text):
             m = parse_tuple(text)
             return m.param_names, list(m.parts)
+    if polylib.BEGINS.match(text):
+        text = polylib.in_isls_notation(text)
     return ConjunctParser(text).relation(is_map)
 
 

@@ -26,6 +26,34 @@ def test_constraints_of_a_schedule():
     assert held.get_conditional_validity() == CHAIN and held.get_conditional_validity_condition() == local
 
 
+def test_conditions_with_tags_count():
+    """A value of `D` lives until its use in `C`; where that is in another iteration, no `D` before it overwrites it."""
+    domain = isl.UnionSet("[n] -> { C[k, i] : k < n and 0 <= i < k; D[k, i] : k < n and 0 <= i < k }")
+    flow = isl.UnionMap("[n] -> { D[k, i] -> C[1 + k, k - i] : k <= -2 + n and 0 <= i < k }")
+    near = isl.UnionMap("[n] -> { C[k, i] -> D[k, i] : k < n and 0 <= i < k }")
+    lives = isl.UnionMap("[n] -> { [D[k, i] -> a[]] -> [C[1 + k, k - i] -> b[]] : k <= -2 + n and 0 <= i < k }")
+    order = isl.UnionMap("[n] -> { [C[k, i] -> b[]] -> [D[m, k - 1 - i] -> a[]] : k <= m < n and 0 <= i < k }")
+    asked = isl.ScheduleConstraints.on_domain(domain).set_validity(flow).set_proximity(near)
+    times = asked.set_conditional_validity(lives, order).compute_schedule().get_map()
+    turned = times.lex_ge_union_map(times).intersect(order.zip().domain().unwrap())
+    assert turned.is_empty()
+    free = asked.compute_schedule().get_map()
+    assert not free.lex_ge_union_map(free).intersect(order.zip().domain().unwrap()).is_empty()
+
+
+def test_pairs_without_a_condition_ask_nothing():
+    """One of isl's tests: no condition is of the element A, whose pairs no schedule could respect."""
+    domain = isl.UnionSet("{ S[i] : 0 <= i < 100; T[i] : 0 <= i < 100 }")
+    flow = isl.UnionMap("{ S[i] -> S[i + 1] : 0 <= i < 99 }")
+    lives = isl.UnionMap("{ [S[i] -> B[]] -> [S[i + 1] -> B[]] : 0 <= i < 99 }")
+    order = isl.UnionMap("""{ [S[i] -> A[]] -> [T[j] -> A[]] : 0 <= j, i < 100 and i != j;
+        [T[i] -> A[]] -> [S[j] -> A[]] : 0 <= j, i < 100 and i != j;
+        [S[i] -> A[]] -> [S[i + 1] -> A[]] : 0 <= i < 99 }""")
+    asked = isl.ScheduleConstraints.on_domain(domain).set_validity(flow).set_proximity(flow)
+    times = asked.set_conditional_validity(lives, order).compute_schedule().get_map()
+    assert times.lex_ge_union_map(times).intersect(flow).is_empty()
+
+
 def test_statements_share_a_band_as_isls_do():
     both = isl.UnionSet("[N] -> { S[i, j] : 0 <= i, j < N; T[i] : 0 <= i < N }")
     after = isl.UnionMap("[N] -> { S[i, j] -> T[i] : j = N - 1 and 0 <= i < N }")

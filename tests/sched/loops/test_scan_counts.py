@@ -1550,12 +1550,12 @@ TREES = {
              { S[i] -> [(i)]; T[i] -> [(floor((3*i + 1)/2))] }, { S[i] -> [(i)]; T[i] -> [(i mod 2)] }]",
              options: "{ isolate[[] -> [p, q, r]] : q <= 4 and 1 <= r <= 3; separate[1]; [isolate[] -> separate[1]] }",
              child: { sequence: [ { filter: "{ S[i] : i mod 2 >= 1 and i >= 1 }" },
-                                  { filter: "{ S[i] : i <= 0; S[i] : i mod 2 = 0 }" }, { filter: "{ T[i] }" } ] } } }""",
+             { filter: "{ S[i] : i <= 0; S[i] : i mod 2 = 0 }" }, { filter: "{ T[i] }" } ] } } }""",
         {0: 0},
     ),
     "sizes that one statement has, of which a bound implies others: those beyond it are cut off once": (
-        """{ domain: "[N] -> { S[i] : i = 0 and N >= 0; T[i, j, k] : 0 <= i <= 3 and N - 1 <= j <= 3 and 0 <= 2k <= 5i and
-             floor(N/4) = i and 2*floor(N/8) = N - 4*floor(N/4) }", child: { schedule: "[N] -> [
+        """{ domain: "[N] -> { S[i] : i = 0 and N >= 0; T[i, j, k] : 0 <= i <= 3 and N - 1 <= j <= 3 and
+             0 <= 2k <= 5i and floor(N/4) = i and 2*floor(N/8) = N - 4*floor(N/4) }", child: { schedule: "[N] -> [
              { S[i] -> [(floor((i + 1)/4))]; T[i, j, k] -> [(k + 4*floor(i/4))] },
              { S[i] -> [(1 - i mod 2)]; T[i, j, k] -> [(j + floor((1 - i)/2) - 1)] }]",
              options: "{ separate[0]; atomic[1] }" } }""",

@@ -6,6 +6,7 @@ from itertools import product
 import numpy
 import pytest
 
+from polyvolta.isl import fold
 from polyvolta.sets import PwQPolynomial
 from polyvolta.sets.counting import bounds
 from polyvolta.sets.counting.bounds import greatest, never_negative
@@ -46,6 +47,27 @@ def values(text):
 def test_never_negative(text):
     ((where, value),) = PwQPolynomial(text).pieces
     assert never_negative(value, where) == all(v >= 0 for v in values(text)) == (text in NOWHERE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[n] -> { [i] -> n^5 * i^3 + n^2 * i : i >= 0 and n >= 0 }",
+        "[n] -> { [i] -> n * i^3 - n^3 : i <= 0 and n <= 0 }",
+        "[n] -> { [i] -> n^3 * floor((i + 1)/3) : i >= -1 and n >= 0 }",
+    ],
+)
+def test_terms_of_known_signs_need_no_search(text, monkeypatch):
+    """Of what degree ever, and where a search is cut short at once."""
+    monkeypatch.setattr(bounds, "PROOF", 0)
+    ((where, value),) = PwQPolynomial(text).pieces
+    assert never_negative(value, where) and all(v >= 0 for v in values(text))
+    assert not never_negative(-value, where) and not never_negative(value - 1, where)
+
+
+def test_a_bound_below_another_one_by_signs_is_left_out():
+    f = PwQPolynomial("[N] -> { [i, j, k] -> i^3 * j^2 + N * j * k : 0 <= i, j, k <= N }")
+    assert str(f.bound(fold.max)[0]) == "[N] -> { max((N^3 + N^5)) : N >= 0 }"
 
 
 def test_without_a_proof_it_is_not_said():

@@ -367,3 +367,26 @@ def test_parallel_planes_have_rows_in_common_that_are_stated_in_other_dimensions
     for top, by in (9, 0), (35, 1), (37, 1):
         assert found.fix(M=top, K=21, by=by).count() == m.fix(M=top, K=21, by=by).count()
     assert found.is_subset(m) and m.is_subset(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "one"),
+    [
+        ("{ [c] : (c + 3) mod 5 >= 3 or c mod 5 = 4 }", "{ [c] : (c + 3) mod 5 >= 2 }"),
+        ("{ [c] : 1 <= (c + 2) mod 7 <= 2 or c mod 7 = 1 }", "{ [c] : 1 <= (c + 2) mod 7 <= 3 }"),
+        ("{ [c] : 2 <= (c + 2) mod 7 <= 4 or c mod 7 = 6 }", "{ [c] : 1 <= (c + 2) mod 7 <= 4 }"),
+        (
+            "[N] -> { [i, j] : 0 <= j < N and ((N - i) mod 9 >= 6 or (i - N) mod 9 = 4) }",
+            "[N] -> { [i, j] : 0 <= j < N and (N - i) mod 9 >= 5 }",
+        ),
+    ],
+)
+def test_a_stride_beside_remainders_of_another_floor(text, one):
+    """The stride has a floor of its own; what it says of the other's remainder makes one range of both."""
+    found = Set(text).coalesce()
+    assert len(found.pieces) == 1 and found.is_equal(Set(one))
+
+
+def test_a_stride_that_continues_no_range_stays():
+    text = "{ [c] : c mod 6 >= 4 or c mod 4 = 3 }"
+    assert len(Set(text).coalesce().pieces) == 2 and Set(text).coalesce().is_equal(Set(text))

@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from polyvolta.sets import Map, Set, budget
+from polyvolta.sets.optima.lexrel import _narrowed
 
 
 def first(p, q, r, s):
@@ -75,3 +76,37 @@ def test_a_variable_of_two_values():
         image = found.fix(i=i, k=k, j=j).range()
         assert [p for p in options if image.contains(p)] == sorted(options)[:1]
         assert image.count() == min(len(options), 1)
+
+
+ONE_VALUE = (
+    "{ [i, k, j] -> [a, b, c, d] : b mod 8 = 0 and k < 256 and a <= 256 and c <= 256 and d <= 256 - j and "
+    "256 - j <= 8d <= 8 - i and 242d <= 238 + a and 249d <= 249 + k - j and 249d <= 249 + k - b and 249d <= 249 + i "
+    "and 249 - b <= 249d <= c and 255d >= i - a + b and 255d >= -a + b "
+    "and 256d >= -i + a - b and 1792d >= -63736 + 258b }",
+    "{ [0, k, j] -> [4, 0, 249, 1] : k <= 255 and 248 <= j <= k }",
+)
+
+
+def test_a_variable_that_is_at_one_integer_alone():
+    """d is between two rational values with 1 alone in between; with d at 1 nothing takes cuts."""
+    text, least = ONE_VALUE
+    with budget(4_000):
+        found = Map(text).lexmin()
+    assert found.is_equal(Map(least))
+
+
+@pytest.mark.parametrize("numbers", ["8 8 242 249", "7 7 240 247", "5 8 239 240", "8 7 100 248"])
+def test_the_same_with_other_numbers_beside_islpy(numbers):
+    isl = pytest.importorskip("islpy")
+    a, b, c, d = numbers.split()
+    text = ONE_VALUE[0].replace("8d <= 8 -", f"{a}d <= {b} -").replace("242d", f"{c}d").replace("249d", f"{d}d")
+    with budget(40_000):
+        assert isl.Map(str(Map(text).lexmin())).is_equal(isl.Map(text).lexmin())
+        assert isl.Map(str(Map(text).lexmax())).is_equal(isl.Map(text).lexmax())
+
+
+def test_no_integer_between_the_two_values():
+    gap = Set("[p] -> { [x, y, z] : 0 <= y <= p and 0 <= z <= p and 2 + y <= 5x <= 3 - z }")
+    ((_, (piece,)),) = gap.parts
+    assert _narrowed(piece, 1, -1) == _narrowed(piece, 1, 1) == []
+    assert gap.lexmin().is_empty()
