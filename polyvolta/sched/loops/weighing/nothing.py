@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 
-from polyvolta.sched.loops.ast import Ast, Block, If
+from polyvolta.sched.loops.ast import Ast, Block, If, comparisons, has_loops, within
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.needs import less, stating
 from polyvolta.sched.loops.rows.columns import Row
@@ -24,31 +24,40 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOCAL, System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.rows.steps import beyond_quotients
-from polyvolta.sched.loops.weighing.sizes import FEW, WORTH, counted
+from polyvolta.sched.loops.weighing.sizes import WORTH, counted
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
+FEW = 7  # tests for nothing, up to which they are left
 NEAR = 0, 1, 2, 4  # how far sizes with nothing at which code is run are from those with something
 ALIKE = 1, 3, 10  # what others are of which that is asked
 FAR = 10  # the same of a row of one size, if they are not all alike
 
 
-def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
+def something_before(
+    known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], writer: Writer, asked: int = 0
+) -> tuple[Ast, ...]:
     """The same code with the sizes that leave any of the pieces something before it, where it costs much without.
 
     Nothing is called but instances of the pieces.
+
+    Parameters
+    ----------
+    asked : tests around the code, which are for nothing, too, where it calls nothing.
     """
     if not body or not known.columns.sizes:
         return body
     if len(body) == 1 and isinstance(node := body[0], If | Block) and not (isinstance(node, If) and node.other):
-        there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
-        return (replace(node, body=something_before(there, pieces, node.body, writer)),)
+        there, tests = known, asked
+        if isinstance(node, If):
+            there, tests = known.given(stating(known, node.conditions)), asked + comparisons(node.conditions)
+        return (replace(node, body=something_before(there, pieces, node.body, writer, tests)),)
     rows = System()
     for row in sorted(_shared(known, pieces), key=lambda row: -len(row[0])):  # of few sizes what others don't say
-        beside = _beside(known, row, len(body) > 1) if not known.given(rows).implies(*row) else ()
+        beside = _beside(known, row, _several(body)) if not known.given(rows).implies(*row) else ()
         each = (counted(body, at) for at in beside)
-        if any(idle > FEW and idle == tests for tests, idle, _ in each):
+        if any(idle > FEW - asked and idle == tests for tests, idle, _ in each):
             rows.ge(*row)
     if not has_rows(rows):
         return body
@@ -56,12 +65,20 @@ def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...
     return guarded(conditions, less(body, conditions), body[0].at)
 
 
+def _several(body: Sequence[Ast]) -> bool:
+    """Whether code is several loops, or one with several inside, under conditions or not."""
+    inner = list(body)
+    while len(inner) == 1 and isinstance(inner[0], If | Block):
+        inner = list(within(inner[0]))
+    return len(inner) > 1 or any(len([n for n in within(node) if has_loops((n,))]) > 1 for node in inner)
+
+
 def _beside(known: Known, row: Row, several: bool) -> Iterator[dict[str, int]]:
     """Sizes at which a row does not hold: as alike as they may be but for one.
 
     Of a row of one size they are all alike, or, where it would stand before several loops, the others are larger: at
     M = 1 loops over N outside of ones from 2 to M find nothing in any iteration, however many these are. One nest alone
-    stays as it is written, as in isl's code.
+    stays as it is written, as in isl's code, where no loop has several inside.
     """
     key, const = row
     sizes = {known.columns.ids[name]: name for name in known.columns.sizes}
