@@ -40,7 +40,8 @@ from itertools import islice
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If, expressions, negation, same, within
 from polyvolta.sched.loops.conditions import any_of
 from polyvolta.sched.loops.hoisting.either import holds, said
-from polyvolta.sched.loops.hoisting.needs import extent, stating
+from polyvolta.sched.loops.hoisting.inside import asked_once
+from polyvolta.sched.loops.hoisting.needs import extent, needs, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Key, System, plus
@@ -82,7 +83,10 @@ def branched(
             mine, runs = _systems(known, last.conditions), _runs(known, node)
             if mine is not None and runs is not None:
                 if all(_excluded(known, a.copy().add(b)) for a in mine for b in runs):
-                    other = (*last.other, *_less(known, node, (*failed, mine)))
+                    there = _less(known, node, (*failed, mine))
+                    if isinstance(node, For):
+                        there = asked_once(there, negation(last.conditions))
+                    other = (*last.other, *there)
                     out[-1:] = _either(replace(last, other=other), apart)
                     continue
                 if isinstance(node, If) and all(_covered(known, system, (mine,)) for system in runs):
@@ -141,10 +145,12 @@ def _systems(known: Known, conditions: Sequence[Condition]) -> tuple[System, ...
 def _runs(known: Known, node: If | For) -> tuple[System, ...] | None:
     """The systems of which one holds where anything in a node runs, conditions straight inside included; None of many.
 
+    Of a loop it is that it has an iteration, and what all in it needs.
+
     if (c0 < n) { if (c0 <= 1) A(); if (c1 <= 0) B(); } runs nothing where c0 >= 2 and c1 >= 1, whatever n is.
     """
     if isinstance(node, For):
-        return (extent(known, node),)
+        return (extent(known, node).add(needs(known, node, True)),)
     mine = _systems(known, node.conditions)
     inner = [_runs(known, one) if isinstance(one, If) and not one.other else None for one in node.body]
     each = [s for some in inner if some is not None for s in some]
