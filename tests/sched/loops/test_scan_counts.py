@@ -1615,6 +1615,25 @@ def test_a_size_that_leaves_nothing_stands_before_one_loop_with_several_inside()
     assert [counted(found.body, {"T": 90, "N": n}) for n in (1, 2)] == [1, 1]
 
 
+def test_what_blocks_and_threads_need_stands_before_loops_over_time():
+    """Filters below time leave block b and thread t nothing where n < 8 * b + t + 2: no step looks for it."""
+    tiles = 'schedule: "[{ S[t, i] -> [(floor(i/8))] }]", child: { filter: "[x] -> { S[t, i] : (i - x) mod 8 = 0 }"'
+    one = f"""filter: "[b] -> {{ S[t, i] : floor(i/8) mod 16 = b }}", child: {{ {tiles}, child: {{
+              schedule: "[{{ S[t, i] -> [(i mod 8)] }}]" }} }} }}"""
+    tree = Schedule.parse(
+        f"""{{ domain: "[T, N] -> {{ S[t, i] : 0 <= t < T and 0 < i < N - 1; R[t, i] : 0 <= t < T and 0 < i < N - 1 }}",
+              child: {{ context: "[T, N, b, x] -> {{ [] : 0 <= b <= 15 and 0 <= x <= 7 }}", child: {{
+              schedule: "[{{ S[t, i] -> [(t)]; R[t, i] -> [(t)] }}]", child: {{ sequence: [
+              {{ filter: "{{ S[t, i] }}", child: {{ {one} }} }},
+              {{ filter: "{{ R[t, i] }}", child: {{ {one.replace("S[", "R[")} }} }} ] }} }} }} }}"""
+    )
+    found = scan(tree)
+    for n, b, x in ((5, 0, 0), (5, 0, 4), (30, 1, 3), (30, 4, 0), (140, 0, 7)):
+        assert deviation(tree, found, {"T": 3, "N": n, "b": b, "x": x}) is None
+    counts = [counted(found.body, {"T": 90, "N": 30, "b": b, "x": x}) for b, x in ((3, 5), (4, 0), (15, 7), (3, 4))]
+    assert counts == [2, 2, 2, 813]
+
+
 def test_a_statement_in_all_but_few_places_of_another_one_stands_in_both_branches():
     """B is everywhere but where c1 = c2 = 0 and A is long: no iteration beside asks more than whether A is there."""
     tree = Schedule.parse(
