@@ -1615,6 +1615,23 @@ def test_a_size_that_leaves_nothing_stands_before_one_loop_with_several_inside()
     assert [counted(found.body, {"T": 90, "N": n}) for n in (1, 2)] == [1, 1]
 
 
+def test_a_size_that_leaves_nothing_stands_before_one_loop_with_a_loop_and_calls_inside():
+    """Diagonals of M + N - 3 points in blocks: at N = 1 there is none, however many M says."""
+    tree = Schedule.parse(
+        """{ domain: "[M, N] -> { S[i, j] : 0 < i < M and 0 < j < N }", child: {
+             context: "[M, N, b] -> { [] : M >= 1 and N >= 1 and 0 <= b <= 1 }", child: {
+             schedule: "[{ S[i, j] -> [(i + j)] }]", child: { filter: "[b] -> { S[i, j] : floor(i/4) mod 2 = b }", child: {
+             schedule: "[{ S[i, j] -> [(4*floor(i/4))] }]", options: "[M, N] -> { isolate[[s] -> [t]] :
+               t mod 4 = 0 and 4 <= t <= M - 4 and s - N < t <= s - 4 }", child: {
+             filter: "[x] -> { S[i, j] : i mod 4 = x }", child: {
+             schedule: "[{ S[i, j] -> [(i)] }]" } } } } } } }"""
+    )
+    found = scan(tree)
+    for m, n, b, x in ((9, 5, 1, 2), (14, 7, 0, 3), (3, 9, 0, 1), (9, 1, 0, 0)):
+        assert deviation(tree, found, {"M": m, "N": n, "b": b, "x": x}) is None
+    assert [counted(found.body, {"M": 90, "N": 1, "b": b, "x": x}) for b, x in ((0, 1), (1, 3))] == [4, 4]
+
+
 def test_what_blocks_and_threads_need_stands_before_loops_over_time():
     """Filters below time leave block b and thread t nothing where n < 8 * b + t + 2: no step looks for it."""
     tiles = 'schedule: "[{ S[t, i] -> [(floor(i/8))] }]", child: { filter: "[x] -> { S[t, i] : (i - x) mod 8 = 0 }"'

@@ -18,7 +18,7 @@ from dataclasses import replace
 from itertools import product
 from math import floor, inf
 
-from polyvolta.sched.loops.ast import Ast, Block, If, comparisons, has_loops, within
+from polyvolta.sched.loops.ast import Ast, Block, For, If, comparisons, within
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.needs import less, needs, stating
 from polyvolta.sched.loops.rows.columns import Row
@@ -69,11 +69,11 @@ def something_before(
 
 
 def _several(body: Sequence[Ast]) -> bool:
-    """Whether code is several loops, or one with several inside, under conditions or not."""
+    """Whether code is several parts, or one loop with several inside, under conditions or not."""
     inner = list(body)
     while len(inner) == 1 and isinstance(inner[0], If | Block):
         inner = list(within(inner[0]))
-    return len(inner) > 1 or any(len([n for n in within(node) if has_loops((n,))]) > 1 for node in inner)
+    return len(inner) > 1 or any(isinstance(node, For) and len(node.body) > 1 for node in inner)
 
 
 def _beside(known: Known, row: Row, several: bool) -> Iterator[dict[str, int]]:
@@ -81,7 +81,7 @@ def _beside(known: Known, row: Row, several: bool) -> Iterator[dict[str, int]]:
 
     Of a row of one size they are all alike, or, where it would stand before several loops, the others are larger: at
     M = 1 loops over N outside of ones from 2 to M find nothing in any iteration, however many these are. One nest alone
-    stays as it is written, as in isl's code, where no loop has several inside.
+    stays as it is written, as in isl's code, where its loop has no several parts.
     """
     key, const = row
     sizes = {known.columns.ids[name]: name for name in known.columns.sizes}
