@@ -1620,7 +1620,8 @@ def test_a_size_that_leaves_nothing_stands_before_one_loop_with_a_loop_and_calls
     tree = Schedule.parse(
         """{ domain: "[M, N] -> { S[i, j] : 0 < i < M and 0 < j < N }", child: {
              context: "[M, N, b] -> { [] : M >= 1 and N >= 1 and 0 <= b <= 1 }", child: {
-             schedule: "[{ S[i, j] -> [(i + j)] }]", child: { filter: "[b] -> { S[i, j] : floor(i/4) mod 2 = b }", child: {
+             schedule: "[{ S[i, j] -> [(i + j)] }]", child: {
+             filter: "[b] -> { S[i, j] : floor(i/4) mod 2 = b }", child: {
              schedule: "[{ S[i, j] -> [(4*floor(i/4))] }]", options: "[M, N] -> { isolate[[s] -> [t]] :
                t mod 4 = 0 and 4 <= t <= M - 4 and s - N < t <= s - 4 }", child: {
              filter: "[x] -> { S[i, j] : i mod 4 = x }", child: {
