@@ -13,10 +13,11 @@ and tiles of triangles whose points are written out; ranges that end at sizes no
 tiles; digits of iterators and of their sums; packed triangles, rings, diagonals of sparse matrices and other orders of
 their own; stencils tiled in time in all ways; programs of kernels with copies, alignments, sparse solvers, transforms,
 convolutions and attention; grids and matrices of several extents and resolutions, with promises of their sizes; blocks
-of owners in tiles of other sizes, lines of periodic masks, images and arrays of processors; and tiles of odd sizes, of
-several statements and rates, partly put together at random. A file is one of isl's schedule trees (`.st`); or a map, a
-context and options, as isl's `codegen` takes them (`.in`); or many of either, each behind a line `== name` (`.txt`),
-which are a class of their own; or an input of CLooG (`.cloog`).
+of owners in tiles of other sizes, lines of periodic masks, images and arrays of processors; tiles of odd sizes, of
+several statements and rates, partly put together at random; and schedules made by machine, of isl's scheduler under
+several options and of maps, tiled, unrolled, in blocks and threads. A file is one of isl's schedule trees (`.st`); or a
+map, a context and options, as isl's `codegen` takes them (`.in`); or many of either, each behind a line `== name`
+(`.txt`), which are a class of their own; or an input of CLooG (`.cloog`).
 With `--random 9001:0-435` they are the random trees of those numbers that the tests draw from that seed.
 
 Both codes are compiled with every loop test and every comparison of an `if` counted as it is evaluated, and run at

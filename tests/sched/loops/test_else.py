@@ -144,6 +144,15 @@ def test_what_holds_only_where_the_one_before_does_is_asked_there():
     assert found == "if (N <= 4) { A(); if (M + N <= 3 && M >= 0) B(); }"
 
 
+def test_one_of_alternatives_that_holds_wherever_the_one_before_does_not_is_asked_in_its_body_alone():
+    most = AnyOf(((("ge", 4 - N),), (("ge", 2 - M),), (FROM_5, ("ge", M - 9))))
+    found = text(below([FROM_5, M_FROM_3]), below([most], B))
+    assert found == "if (N >= 5 && M >= 3) { A(); if (M >= 9) B(); } else { B(); }"
+    assert text(below([FROM_5, M_FROM_3]), below([AnyOf(most.alternatives[:2])], B)).endswith("A(); else B();")
+    long = tuple(Call(name, ()) for name in "BDE")
+    assert "else" not in text(below([FROM_5, M_FROM_3]), below([most], *long))
+
+
 def test_a_loop_that_is_empty_there_is_entered_elsewhere():
     one = For("c0", (aff(0),), (4 - N,), 1, False, (B,))
     assert text(below([FROM_5]), one) == "if (N >= 5) { A(); } else { for (int c0 = 0; c0 <= -N + 4; c0 += 1) B(); }"

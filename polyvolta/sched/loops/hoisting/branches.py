@@ -16,8 +16,18 @@ Where both branches do the same, as parts of one statement do that filters tell 
 
 Conditions are of parameters and loop variables, which nothing in a body changes: one that holds only where the one
 before it does not is asked only there, less what this says already, and one that holds only where the one before it
-does is asked in its body. So nothing is asked at more values than before, but for what stood behind a condition that
-is left out and that failed first, and what runs stays in its order.
+does is asked in its body. One of alternatives that holds wherever the one before it does not stands in both branches,
+if all that it runs is a call or two: in the other one it is no condition, and in the body what is left of it.
+
+    if (c0 == 0 && c1 == 0)            if (c0 == 0 && c1 == 0) {
+      A();                               A();
+    if (c0 != 0 || c1 != 0 || n <= 6)    if (n <= 6)
+      B();                        ->       B();
+                                       } else
+                                         B();
+
+So nothing is asked at more values than before, but for what stood behind a condition that is left out and that failed
+first, and what runs stays in its order.
 """
 
 from __future__ import annotations
@@ -27,9 +37,11 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
-from polyvolta.sched.loops.ast import Ast, Call, Condition, For, If, expressions, negation, same, within
-from polyvolta.sched.loops.hoisting.either import said
-from polyvolta.sched.loops.hoisting.needs import extent, stating
+from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If, expressions, negation, same, within
+from polyvolta.sched.loops.conditions import any_of
+from polyvolta.sched.loops.hoisting.either import holds, said
+from polyvolta.sched.loops.hoisting.inside import asked_once
+from polyvolta.sched.loops.hoisting.needs import extent, needs, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Key, System, plus
@@ -37,6 +49,7 @@ from polyvolta.sets import BudgetExceeded, var
 from polyvolta.sets.budgets import bounded
 
 CASES = 4  # alternatives of a condition beyond which it has no other branch
+CALLS = 2  # calls that stand in both branches, at most
 DEEP = 16  # conditions around a condition, and before it in a chain, beyond which there are no more
 WORTH = 1500  # steps that one question may take
 
@@ -70,12 +83,20 @@ def branched(
             mine, runs = _systems(known, last.conditions), _runs(known, node)
             if mine is not None and runs is not None:
                 if all(_excluded(known, a.copy().add(b)) for a in mine for b in runs):
-                    other = (*last.other, *_less(known, node, (*failed, mine)))
+                    there = _less(known, node, (*failed, mine))
+                    if isinstance(node, For):
+                        there = asked_once(there, negation(last.conditions))
+                    other = (*last.other, *there)
                     out[-1:] = _either(replace(last, other=other), apart)
                     continue
                 if isinstance(node, If) and all(_covered(known, system, (mine,)) for system in runs):
                     there = known.given(stating(known, last.conditions))
                     out[-1] = replace(last, body=(*last.body, *_less(there, node, failed)))
+                    continue
+                if isinstance(node, If) and _short(node.body) and _else(known, last, node):
+                    there = known.given(stating(known, last.conditions))
+                    body = (*last.body, *_left(there, node))
+                    out[-1] = replace(last, body=body, other=(*last.other, *node.body))
                     continue
         out.append(node)
     return tuple([inner for node in out for inner in _inside(known, node, failed, deep, apart)])
@@ -124,16 +145,43 @@ def _systems(known: Known, conditions: Sequence[Condition]) -> tuple[System, ...
 def _runs(known: Known, node: If | For) -> tuple[System, ...] | None:
     """The systems of which one holds where anything in a node runs, conditions straight inside included; None of many.
 
+    Of a loop it is that it has an iteration, and what all in it needs.
+
     if (c0 < n) { if (c0 <= 1) A(); if (c1 <= 0) B(); } runs nothing where c0 >= 2 and c1 >= 1, whatever n is.
     """
     if isinstance(node, For):
-        return (extent(known, node),)
+        return (extent(known, node).add(needs(known, node, True)),)
     mine = _systems(known, node.conditions)
     inner = [_runs(known, one) if isinstance(one, If) and not one.other else None for one in node.body]
     each = [s for some in inner if some is not None for s in some]
     if mine is None or None in inner or len(mine) * len(each) > CASES:
         return mine
     return tuple([a.copy().add(b) for a in mine for b in each])
+
+
+def _short(body: Sequence[Ast]) -> bool:
+    """Whether some code is a few calls, which may stand in both branches."""
+    return len(body) <= CALLS and all(isinstance(node, Call) for node in body)
+
+
+def _else(known: Known, first: If, node: If) -> bool:
+    """Whether a condition of alternatives holds wherever another one before it, of none, does not."""
+    if any(isinstance(c, AnyOf) for c in first.conditions) or not any(isinstance(c, AnyOf) for c in node.conditions):
+        return False
+    mine, runs = _systems(known, negation(first.conditions)), _systems(known, node.conditions)
+    return mine is not None and runs is not None and all(_covered(known, s, (runs,)) for s in mine)
+
+
+def _left(known: Known, node: If) -> tuple[Ast, ...]:
+    """A condition less what is known: of its alternatives those that may hold, none where one of them does."""
+    cases: list[tuple[Condition, ...]] = []
+    for case in cases_of(node.conditions):
+        if not _excluded(known, stating(known, case)):
+            cases.append(tuple(c for c in case if not holds(known, c)))
+    if not cases:
+        return ()
+    conditions = any_of(cases)
+    return (replace(node, conditions=conditions),) if conditions else node.body
 
 
 def _excluded(known: Known, system: System) -> bool:

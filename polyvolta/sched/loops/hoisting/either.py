@@ -59,7 +59,7 @@ def _needs(known: Known, body: Sequence[Ast], c: AnyOf) -> bool:
         if isinstance(node, If) and c in node.conditions:
             continue
         there = known.given(said(known, node))
-        if not any(all(_holds(there, d) for d in case) for case in c.alternatives) and not _needs(there, node.body, c):
+        if not any(all(holds(there, d) for d in case) for case in c.alternatives) and not _needs(there, node.body, c):
             return False
     return True
 
@@ -71,7 +71,8 @@ def said(known: Known, node: Ast) -> System:
     return extent(known, node) if isinstance(node, For) else System()
 
 
-def _holds(known: Known, c: Condition) -> bool:
+def holds(known: Known, c: Condition) -> bool:
+    """Whether a condition, none of alternatives, holds wherever something is known."""
     if isinstance(c, AnyOf):
         return False
     row = known.columns.row(c[1])
@@ -95,7 +96,7 @@ def _less_implied(known: Known, node: Ast) -> Ast:
     left = list(node.conditions)
     for c in node.conditions:
         others = [] if isinstance(c, AnyOf) else [d for d in left if d is not c and not isinstance(d, AnyOf)]
-        d = next((d for d in others if _holds(known.given(stating(known, (d,))), c)), None)
+        d = next((d for d in others if holds(known.given(stating(known, (d,))), c)), None)
         if d is not None and c in left:
             at = min(left.index(c), left.index(d))
             left = [other for other in left if other is not c and other is not d]

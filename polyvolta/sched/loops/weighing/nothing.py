@@ -6,49 +6,61 @@
 What loops need says less where they are of sums and floors of iterators: their bounds are those of shadows, and each
 says but a part of what an instance has. The iterators themselves say which sizes leave any. Where none is, nothing is
 called, whatever the loops are. Sizes are asked for once, if code run at a few others makes many tests for nothing; at
-all that leave something there is one test more. What is asked may be of several, as n > 8*p of blocks of the owner p.
+all that leave something there is one test more. What is asked may be of several, as n > 8*p of blocks of the owner p:
+of these what all of the code needs says the most, after filters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from itertools import product
+from math import floor, inf
 
-from polyvolta.sched.loops.ast import Ast, Block, If
+from polyvolta.sched.loops.ast import Ast, Block, For, If, comparisons, within
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
-from polyvolta.sched.loops.hoisting.needs import less, stating
+from polyvolta.sched.loops.hoisting.needs import less, needs, stating
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOCAL, System
+from polyvolta.sched.loops.rows.linear import LOCAL, System, without
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.rows.steps import beyond_quotients
-from polyvolta.sched.loops.weighing.sizes import FEW, WORTH, counted
+from polyvolta.sched.loops.weighing.sizes import WORTH, counted
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
+FEW = 7  # tests for nothing, up to which they are left
 NEAR = 0, 1, 2, 4  # how far sizes with nothing at which code is run are from those with something
 ALIKE = 1, 3, 10  # what others are of which that is asked
 FAR = 10  # the same of a row of one size, if they are not all alike
 
 
-def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
+def something_before(
+    known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], writer: Writer, asked: int = 0
+) -> tuple[Ast, ...]:
     """The same code with the sizes that leave any of the pieces something before it, where it costs much without.
 
     Nothing is called but instances of the pieces.
+
+    Parameters
+    ----------
+    asked : tests around the code, which are for nothing, too, where it calls nothing.
     """
     if not body or not known.columns.sizes:
         return body
     if len(body) == 1 and isinstance(node := body[0], If | Block) and not (isinstance(node, If) and node.other):
-        there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
-        return (replace(node, body=something_before(there, pieces, node.body, writer)),)
+        there, tests = known, asked
+        if isinstance(node, If):
+            there, tests = known.given(stating(known, node.conditions)), asked + comparisons(node.conditions)
+        return (replace(node, body=something_before(there, pieces, node.body, writer, tests)),)
     rows = System()
-    for row in sorted(_shared(known, pieces), key=lambda row: -len(row[0])):  # of few sizes what others don't say
-        beside = _beside(known, row, len(body) > 1) if not known.given(rows).implies(*row) else ()
+    shared = [*_shared(known, pieces), *_needed(known, body)]
+    for row in sorted(shared, key=lambda row: -len(row[0])):  # of few sizes what others don't say
+        beside = _beside(known, row, _several(body)) if not known.given(rows).implies(*row) else ()
         each = (counted(body, at) for at in beside)
-        if any(idle > FEW and idle == tests for tests, idle, _ in each):
+        if any(idle > FEW - asked and idle == tests for tests, idle, _ in each):
             rows.ge(*row)
     if not has_rows(rows):
         return body
@@ -56,26 +68,78 @@ def something_before(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...
     return guarded(conditions, less(body, conditions), body[0].at)
 
 
+def _several(body: Sequence[Ast]) -> bool:
+    """Whether code is several parts, or one loop with several inside, under conditions or not."""
+    inner = list(body)
+    while len(inner) == 1 and isinstance(inner[0], If | Block):
+        inner = list(within(inner[0]))
+    return len(inner) > 1 or any(isinstance(node, For) and len(node.body) > 1 for node in inner)
+
+
 def _beside(known: Known, row: Row, several: bool) -> Iterator[dict[str, int]]:
     """Sizes at which a row does not hold: as alike as they may be but for one.
 
     Of a row of one size they are all alike, or, where it would stand before several loops, the others are larger: at
     M = 1 loops over N outside of ones from 2 to M find nothing in any iteration, however many these are. One nest alone
-    stays as it is written, as in isl's code.
+    stays as it is written, as in isl's code, where its loop has no several parts.
     """
     key, const = row
     sizes = {known.columns.ids[name]: name for name in known.columns.sizes}
-    (col, v), *others = sorted(key, key=lambda term: (abs(term[1]) > 1, term[0] in known.high))
+    (col, v), *others = sorted(key, key=lambda term: (abs(term[1]) > 1, term[0] in known.high, term[0] not in sizes))
     alone = (None, FAR) if several and len(sizes) > 1 else (None,)
     for short, other in product(NEAR, ALIKE if others else alone):
         if other is None:
             values = dict.fromkeys(sizes, v * (-const - 1 - short))
         else:
             values = {c: min(max(other, known.low.get(c, other)), known.high.get(c, other)) for c in sizes}
+            values.update({c: _floor(known, c, values) for c, _ in others if c not in values})
             values[col] = v * (-const - 1 - short - sum([w * values[c] for c, w in others]))
         rows = [r for r in known.ineqs.items() if all(c in values for c, _ in r[0])]
-        if min(values.values()) > 0 and all(k + sum([w * values[c] for c, w in key]) >= 0 for key, k in rows):
+        if min([values[c] for c in sizes]) > 0 and all(
+            k + sum([w * values[c] for c, w in key]) >= 0 for key, k in rows
+        ):
             yield {name: values[c] for c, name in sizes.items()}
+
+
+def _floor(known: Known, col: int, values: Mapping[int, int]) -> int:
+    """The value of a floor of sizes."""
+    den, key, const = known.columns.floors[col]
+    return (const + sum([v * values[c] for c, v in key])) // den
+
+
+def _needed(known: Known, body: Sequence[Ast]) -> list[Row]:
+    """What all of some code needs of a size beside others that are between numbers, as a block and a thread are.
+
+    At N < 8*b + t mod 8 loops over time find nothing in any iteration, which the iterators of all threads don't say.
+    """
+    columns = known.columns
+    sizes = {columns.ids[name] for name in columns.sizes}
+    between = sizes & known.high.keys()
+    between |= {c for c, (_, key, _) in columns.floors.items() if between.issuperset([d for d, _ in key])}
+    each = [needs(known, node, True) for node in body]
+    if any(s.everywhere for s in each):
+        return []
+    there, out = [known.given(s) for s in each], []
+    for row in dict.fromkeys([_without_floors(known, row, between) for s in each for row in s.every_ge()]):
+        free = [(c, v) for c, v in row[0] if c not in between]
+        if len(free) == 1 < len(row[0]) and free[0][0] in sizes and abs(free[0][1]) == 1:
+            if all(place.implies(*row) for place in there):
+                out.append(row)
+    return out
+
+
+def _without_floors(known: Known, row: Row, between: Set[int]) -> Row:
+    """A row that another one implies, without floors of other sizes that are limited, at their end.
+
+    Of n > 4*b + 64*floor((n/4 - b + 15)/16) there is left n > 4*b, as that floor is 0 at least.
+    """
+    key, const = row
+    for c, v in key:
+        if c in known.columns.floors and c not in between:
+            most = known.greatest(list(known.columns.floor_rows(c)), ((c, 1 if v > 0 else -1),))
+            if most < inf:
+                key, const = without(key, c), const + abs(v) * floor(most)
+    return key, const
 
 
 def _shared(known: Known, pieces: Sequence[Piece]) -> list[Row]:

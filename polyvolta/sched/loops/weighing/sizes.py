@@ -32,7 +32,7 @@ from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
-FEW = 7  # tests for nothing, up to which they are left
+FEW = 6  # tests for nothing, up to which they are left
 PART, EACH = 1 / 3, 5  # of all tests for nothing are many where so many are made for each call
 SEVERAL, DENSE = 4, 2  # calls that are fewer than several; tests for each of these that are many at large sizes
 LESS = 0.5  # of the tests of other code are few enough there
