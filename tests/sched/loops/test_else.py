@@ -18,6 +18,7 @@ from polyvolta.sched.loops.scan import scan, scanned
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, aff, budget, var
 from tests.sched.loops.counting import counted
+from tests.sched.loops.oracle import deviation
 
 N, M, C = var("N"), var("M"), var("c0")
 A, B, D = (Call(name, ()) for name in "ABD")
@@ -255,3 +256,16 @@ def test_no_scan_needs_more_steps_for_them():
     with budget(steps=steps):
         found = scan(tree)
     assert [run(found, N=n) for n in (3, 6)] == [run(without, N=n) for n in (3, 6)]
+
+
+def test_a_loop_with_branches_needs_what_both_need():
+    """T runs at all places of its loop: S, which one of the branches has, is no reason for it to stand in another."""
+    tree = Schedule.parse(
+        """{ domain: "[N] -> { S[i] : i = N; T[i] : N <= i <= N + 3 }", child: { schedule: "[N] -> [
+             { S[i] -> [(2)]; T[i] -> [(i)] }, { S[i] -> [(N + 3*i - 3)]; T[i] -> [(i)] },
+             { S[i] -> [(i mod 4)]; T[i] -> [(N - 2*i)] }]", options: "{ separate[1] }", child: { schedule: "[
+             { S[i] -> [(i + 1)]; T[i] -> [(i mod 3)] }, { S[i] -> [(i + 5)]; T[i] -> [(i)] }]",
+             options: "{ separate[0] }" } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n}) is None for n in range(-6, 8))

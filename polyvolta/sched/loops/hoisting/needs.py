@@ -17,7 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If, negation
 from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied, uncovered, widest
 from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.plain import periodic
@@ -286,8 +286,11 @@ def needs(known: Known, node: Ast, loops: bool = False) -> System:
         return _with_loops(known, node).copy()
     out = System()
     match node:
-        case If(conditions, body):
+        case If(conditions, body, _, other):
             out = stating(known, conditions).add(required(known, body, loops))
+            if other:  # what both branches need
+                there = stating(known, negation(conditions)).add(required(known, other, loops))
+                out = System() if out.everywhere or there.everywhere else _common(known, [out, there])
         case Block(_, body):  # what surrounds it may not know of names inside
             for row in required(known, body, loops).every_ge():
                 if known.columns.of_loops(row[0]):

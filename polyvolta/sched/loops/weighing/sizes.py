@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import product
 from math import inf
 
-from polyvolta.sched.loops.ast import Ast, Call, If, mapped, negation, within
+from polyvolta.sched.loops.ast import Ast, Call, within
 from polyvolta.sched.loops.conditions import implied
 from polyvolta.sched.loops.few_values import of_few_values
 from polyvolta.sched.loops.hoisting.least import Run, Undecided
@@ -158,19 +157,9 @@ def _enough(tests: float, much: bool) -> float:
 def needed_in_all(known: Known, cases: Sequence[Case]) -> System:
     """Rows that code needs in each of some cases and that hold at small sizes alone: at others one test says so."""
     out = System()
-    found = implied(known, [required(known.given(case), _unbranched(body)).add(case) for case, body in cases])
+    found = implied(known, [required(known.given(case), body).add(case) for case, body in cases])
     out.ineqs = {key: const for key, const in found.ineqs.items() if seldom(known, key, const)}
     return out
-
-
-def _unbranched(body: Sequence[Ast]) -> tuple[Ast, ...]:
-    """The same code with other branches as conditions of their own, as what code needs is asked of it."""
-    out: list[Ast] = []
-    for node in body:
-        out.append(mapped(replace(node, other=()) if isinstance(node, If) else node, _unbranched))
-        if isinstance(node, If) and node.other:
-            out.append(If(negation(node.conditions), _unbranched(node.other), node.at))
-    return tuple(out)
 
 
 def _tests_less(body: Sequence[Ast], most: Places) -> bool:
