@@ -1561,6 +1561,14 @@ TREES = {
              options: "{ separate[0]; atomic[1] }" } }""",
         {0: 21, 3: 2, 4: 18, 5: 3, 40: 3},
     ),
+    "a statement before another one in each member, which numbers between integers are not": (
+        """{ domain: "[N, M] -> { S[i] : 0 <= i <= N; T[i, j] : 0 <= M <= i <= M + 4 and N <= j <= N + 1 }", child: {
+             schedule: "[M] -> [{ S[i] -> [(floor((i + 1)/4))]; T[i, j] -> [(floor((i + j)/2))] },
+               { S[i] -> [(floor((M + i + 3)/4) - 1)]; T[i, j] -> [(floor(i/4))] }]", options: "{ atomic[0] }", child: {
+             schedule: "[M] -> [{ S[i] -> [(i + 1)]; T[i, j] -> [(2*i + 2*j)] },
+               { S[i] -> [(M + i - 1)]; T[i, j] -> [(i)] }]", options: "{ atomic[0] }" } } }""",
+        {0: 46, 1: 47, 3: 55, 10: 64, 40: 146},
+    ),
 }
 
 

@@ -18,7 +18,8 @@ from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated, plus, without
 from polyvolta.sets.budgets import left
 
-NEAR = 8  # values beyond another lane's up to which integers are asked, where floors are in rows
+CLOSE = 2  # values beyond another lane's up to which integers are asked: members before are equal at fractions, too
+NEAR = 8  # the same where floors are in rows
 WORTH, PART = 200, 0.05  # steps that a question of integers of pieces may take, and which part of those left
 SHADOWS = 400  # the same of shadows: those that keep lanes apart take fewer
 
@@ -89,7 +90,7 @@ class Compared:
             high, low = ends(a, col)[1], ends(b, col)[0]
             if (high is not None and low is not None and high < low) or _apart(a, b, col):
                 return True
-            steps = max([d for s in (a, b) for _, _, d in s.mods], default=1)
+            steps = max([CLOSE, *[d for s in (a, b) for _, _, d in s.mods]])
             if any(c in self.known.columns.floors for s in (a, b) for c in s.columns()):
                 steps = max(steps, NEAR)
             key = col, self._said(a, col), self._said(b, col)
