@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from ..errors import PolyvoltaError, SpaceMismatch, kind_of
+from ..errors import PolyvoltaError, SpaceMismatch, kind_of, one
 from ..values.kinds import is_kind
 from ..values.space import whole
 from .keywords import placed
@@ -105,7 +105,7 @@ def _wrong(
         if not all(word in classes or word in OF_PYTHON for word in needed):
             continue
         if not any(_is_one(value, word) for word in needed):
-            words = " or ".join([OF_PYTHON[w][0] if w in OF_PYTHON else f"a {w}" for w in dict.fromkeys(needed)])
+            words = " or ".join([OF_PYTHON[w][0] if w in OF_PYTHON else one(w) for w in dict.fromkeys(needed)])
             yield f"{words}{'' if of_class else f' for {p.name}'}, not {kind_of(value)}"
 
 

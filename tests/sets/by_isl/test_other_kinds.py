@@ -12,6 +12,8 @@ BAND = (
     isl.Schedule('{ domain: "{ S[i] : 0 <= i < 4 }", child: { schedule: "[{ S[i] -> [(i)] }]" } }').get_root().child(0)
 )
 
+LOOP = isl.AstBuild.from_context(isl.Set("{ : }")).node_from_schedule(BAND.get_schedule())
+
 
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -24,6 +26,13 @@ BAND = (
         (lambda: isl.Point.zero("{ [i] }"), "Point.zero needs a Space for space, not a str"),
         (lambda: isl.Constraint.equality_alloc("i"), "Constraint.equality_alloc needs a Space for space, not a str"),
         (lambda: isl.Constraint.eq_from_names(LINE, 5), "needs a dict for coefficients, not an int"),
+        (lambda: LOOP.print_(None), "loops are printed by a Printer, not by None"),
+        (lambda: LOOP.for_print(isl.Printer.to_str(isl.DEFAULT_CONTEXT), 3), "needs an AstPrintOptions or None"),
+        (lambda: LOOP.print_macros("x"), "loops are printed by a Printer, not by a str"),
+        (
+            lambda: isl.ScheduleNode.from_extension(isl.Map("{ rat: [i] -> A[i] }")),
+            "an extension needs a Map, not a Ra",
+        ),
         (lambda: BAND.band_member_set_ast_loop_type(0, 7), r"\[PV310\] a loop is made by an ast_loop_type, not by 7"),
         (lambda: BAND.band_member_set_isolate_ast_loop_type(0, "unroll"), "by an ast_loop_type, not by 'unroll'"),
     ],
