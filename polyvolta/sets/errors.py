@@ -247,7 +247,15 @@ def kind_of(value: object) -> str:
         return "None"
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    name = type(value).__name__
+    return one(type(value).__name__)
+
+
+def one(name: str) -> str:
+    """A name behind its article.
+
+    >>> one("Set"), one("Aff")
+    ('a Set', 'an Aff')
+    """
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 

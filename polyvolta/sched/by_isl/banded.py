@@ -27,6 +27,20 @@ from polyvolta.sets.values.space import whole
 from polyvolta.sets.values.unions import gives_union
 
 
+def _loop_type(kind: ast_loop_type | int) -> str:
+    """The name of a way to make a loop.
+
+    Raises
+    ------
+    BadArgument : there is no such way.
+    """
+    try:
+        return ast_loop_type(kind).name
+    except ValueError:
+        raise BadArgument(f"a loop is made by an ast_loop_type, not by {kind!r}",
+                          hint=", ".join(map(str, ast_loop_type))) from None  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Banded(Standing):
     """A node of a tree, which may be a band."""
@@ -98,7 +112,7 @@ class Banded(Standing):
         """A member whose loop is made otherwise, but where the band isolates: there it stays what it was."""
         member = self._member(pos)
         there = None if self._is(Band).isolate is None else member.loop_type
-        changed = replace(member, loop_type=ast_loop_type(kind).name, isolated_type=member.isolated_type or there)
+        changed = replace(member, loop_type=_loop_type(kind), isolated_type=member.isolated_type or there)
         return self._with_member(pos, changed)
 
     def band_member_get_isolate_ast_loop_type(self, pos: int) -> ast_loop_type:
@@ -109,7 +123,7 @@ class Banded(Standing):
 
     def band_member_set_isolate_ast_loop_type(self, pos: int, kind: ast_loop_type | int) -> Self:
         """A member whose loop is made otherwise where the band isolates."""
-        name = ast_loop_type(kind).name
+        name = _loop_type(kind)
         nothing = name == "default" and self._is(Band).isolate is None
         return self._with_member(pos, replace(self._member(pos), isolated_type=None if nothing else name))
 

@@ -58,6 +58,7 @@ from polyvolta.sets import Id, Map, Set, Space
 from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff
 from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.errors import kind_of
+from polyvolta.sets.values.shape import need_map
 from polyvolta.sets.values.unions import gives_union
 
 
@@ -75,7 +76,7 @@ class ScheduleNode(Banded):
     @staticmethod
     def from_extension(extension: Map) -> ScheduleNode:
         """The root of a tree to be grafted: what it adds, for values of the members above."""
-        return ScheduleNode(Schedule(Extension(as_read(labelled(extension)))))
+        return ScheduleNode(Schedule(Extension(as_read(labelled(need_map(extension, "an extension"))))))
 
     def map_descendant_bottom_up(self, f: Callable[[ScheduleNode], ScheduleNode]) -> ScheduleNode:
         """The tree after a function of each node below this one, and of this one, children first."""

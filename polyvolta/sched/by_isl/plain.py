@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from polyvolta.sets import DEFAULT_CONTEXT, Context
-from polyvolta.sets.by_isl.arguments import checked
+from polyvolta.sets.by_isl.arguments import checks_arguments as checking
 from polyvolta.sets.by_isl.objects.lists import dump
 
 C = TypeVar("C", bound=type)
 KINDS = frozenset("AstBuild AstExpr AstNode AstPrintOptions Map MultiPwAff PwAff Printer Schedule Set Space".split())
 """What annotations may name, beside Python's own, for an argument of another kind to be named in an error."""
-_done: set[Callable[..., Any]] = set()
 
 
 def checks_arguments(cls: C) -> C:
@@ -27,18 +24,7 @@ def checks_arguments(cls: C) -> C:
         ...
     polyvolta.sets.errors.SpaceMismatch: [PV102] ScheduleNode.every_descendant needs a function for f, not a str
     """
-    home = __name__.rpartition(".")[0]
-    for owner in cls.__mro__:
-        if not owner.__module__.startswith(home):
-            continue
-        for name, value in list(vars(owner).items()):
-            bound = isinstance(value, (classmethod, staticmethod))
-            f = value.__func__ if bound else value
-            if inspect.isfunction(f) and not name.startswith("_") and f not in _done:
-                made = checked(cls.__name__, name, f, KINDS)
-                _done.add(made)
-                setattr(owner, name, type(value)(made) if bound else made)
-    return cls
+    return checking(cls, __name__.rpartition(".")[0], KINDS)
 
 
 class Plain:

@@ -148,8 +148,8 @@ def _of_map(order: Map, params: tuple[str, ...]) -> Clocks:
 
 def _of_tree(schedule: Schedule, params: tuple[str, ...]) -> Clocks:
     found: dict[str, list[Clock]] = {}
-    for space, _ in schedule.domain.parts:
-        first = Clock(space.out.name or "", space.out.dims, ())
+    for space, cs in schedule.domain.parts:
+        first = Clock(space.out.name or "", space.out.dims, (), None if cs else ())
         for clock in _below(schedule.root, first, (), params):
             found.setdefault(clock.statement, []).append(clock)
     return {s: tuple(cs) for s, cs in found.items()}
@@ -162,7 +162,10 @@ def _below(node: Node, clock: Clock, above: tuple[Aff, ...], params: tuple[str, 
             yield clock
         case Band():
             if clock.statement not in node.statements:
-                raise BadSchedule(f"a band has no expression for {clock.statement}")
+                if clock.instances != ():  # a statement without instances needs no time
+                    raise BadSchedule(f"a band has no expression for {clock.statement}")
+                yield clock
+                return
             for plain, when in _each_case(node.schedule(clock.statement)):
                 here = clock
                 for s in when:

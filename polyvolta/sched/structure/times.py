@@ -58,7 +58,13 @@ def _without_place(statement: str, instances: Set | Map) -> None:
 
 def prefix_schedule(schedule: Schedule, at: Path) -> Map:
     """The instances that reach a node -> the values of the members above it; instances that an extension adds get the
-    values for which it adds them. Exact; cost: linear in the tree, besides the sets."""
+    values for which it adds them. Exact; cost: linear in the tree, besides the sets.
+
+    Raises
+    ------
+    BadPath : the path leaves the tree.
+    """
+    schedule.node(at)
     times = _Times(schedule, positions=False)
     node = schedule.root
     for k in at:

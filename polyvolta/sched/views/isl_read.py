@@ -98,6 +98,8 @@ def parse(text: str, check: bool = True, expansions: bool = False) -> Schedule:
     schedule = Schedule(root if expansions else expanded(root))
     if check and isinstance(root, Domain):
         try:
+            if root is not schedule.root:  # a contraction that leads elsewhere would be another order, and not be seen
+                check_structure(Schedule(root), empty_bands=True)
             check_structure(schedule, empty_bands=expansions)
         except BadSchedule:
             if reader.unknown:

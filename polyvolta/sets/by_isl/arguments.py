@@ -11,9 +11,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
-from ..errors import PolyvoltaError, SpaceMismatch, kind_of
+from ..errors import PolyvoltaError, SpaceMismatch, kind_of, one
 from ..values.kinds import is_kind
 from ..values.space import whole
 from .keywords import placed
@@ -53,11 +53,42 @@ def checked(kind: str, name: str, f: Any, classes: frozenset[str]) -> Any:  # no
         except PolyvoltaError:
             raise
         except Exception as error:
+            of = type(args[0]).__name__ if args and isinstance(args[0], list) else kind  # lists have one class for all
             for wrong in _wrong(kind, f, classes, args, named):
-                raise SpaceMismatch(f"{kind}.{name} needs {wrong}") from error
+                raise SpaceMismatch(f"{of}.{name} needs {wrong}") from error
             raise
 
     return method
+
+
+C = TypeVar("C", bound=type)
+OF_SETS = frozenset("Aff Map MultiPwAff MultiVal Point PwAff Set Space Val".split())
+"""What annotations of objects of sets may name, beside Python's own, for an argument of another kind to be named."""
+_done: set[Callable[..., Any]] = set()
+
+
+def checks_arguments(cls: C, home: str = "polyvolta.sets.by_isl", classes: frozenset[str] = OF_SETS) -> C:
+    """The class, whose public methods, and those of its bases at `home`, say which argument is of another kind.
+
+    They say so where Python's own error would come from inside of them; see the module.
+
+    >>> from polyvolta.isl import ValList
+    >>> ValList("(1, 2)").foreach("x")
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.SpaceMismatch: [PV102] ValList.foreach needs a function for f, not a str
+    """
+    for owner in cls.__mro__:
+        if not owner.__module__.startswith(home):
+            continue
+        for name, value in list(vars(owner).items()):
+            bound = isinstance(value, (classmethod, staticmethod))
+            f = value.__func__ if bound else value
+            if inspect.isfunction(f) and not name.startswith("_") and f not in _done:
+                made = checked(cls.__name__, name, f, classes)
+                _done.add(made)
+                setattr(owner, name, type(value)(made) if bound else made)
+    return cls
 
 
 def _wrong(
@@ -74,7 +105,7 @@ def _wrong(
         if not all(word in classes or word in OF_PYTHON for word in needed):
             continue
         if not any(_is_one(value, word) for word in needed):
-            words = " or ".join([OF_PYTHON[w][0] if w in OF_PYTHON else f"a {w}" for w in dict.fromkeys(needed)])
+            words = " or ".join([OF_PYTHON[w][0] if w in OF_PYTHON else one(w) for w in dict.fromkeys(needed)])
             yield f"{words}{'' if of_class else f' for {p.name}'}, not {kind_of(value)}"
 
 

@@ -18,6 +18,7 @@ from ..values import kinds
 from ..values.aff import Aff, var
 from ..values.named import Named, by_isl
 from ..values.space import Space, whole
+from .arguments import checks_arguments
 from .functions.methods import expression
 from .objects.lists import gives_list
 from .objects.values import Val
@@ -46,6 +47,7 @@ def _numerator(f: Any) -> Aff:  # noqa: ANN401
     return expression(f.num)
 
 
+@checks_arguments
 @dataclass(frozen=True, slots=True, repr=False)
 class Constraint(metaclass=Named):
     """`expr = 0`, or `expr >= 0`; immutable.

@@ -115,6 +115,16 @@ def test_without_an_order_nothing_runs():
         assert not any("a[" in str(getattr(found, name)()) for name in names)
 
 
+def test_a_tree_without_instances_has_no_full_dependences():
+    """Its bands have no expression for the accesses, of which there are none."""
+    tree = isl.Schedule("""{ domain: "{ S[i] : 0 <= i < -1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: {
+        sequence: [ { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(-i)] }]" } } ] } } }""")
+    accesses = isl.UnionMap("{ S[i] -> a[i] }").intersect_domain(tree.get_domain())
+    flow = isl.UnionAccessInfo.from_sink(accesses).set_must_source(accesses).set_schedule(tree).compute_flow()
+    assert flow.get_full_must_dependence().is_empty()
+    assert flow.get_full_may_dependence().is_empty()
+
+
 @pytest.mark.parametrize("children", ["set", "sequence"])
 def test_full_dependences_with_the_order_of_a_tree_are_isls(children):
     islpy, found = pytest.importorskip("islpy"), []

@@ -3,7 +3,7 @@
 import pytest
 
 from polyvolta.sched import Schedule
-from polyvolta.sched.errors import TreeSyntaxError
+from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
 from polyvolta.sets import Map, Set
 from tests.sched.loops.oracle import assert_scans
 
@@ -89,3 +89,13 @@ def test_groups_that_an_extension_adds():
 def test_what_is_no_expansion(node, message):
     with pytest.raises(TreeSyntaxError, match=message):
         Schedule.parse(f'{{ domain: "{LINE}", child: {{ {node} }} }}')
+
+
+@pytest.mark.parametrize("wrong", ["G[i]", "G[floor((i + 1)/2)]", "G[-floor(i/2)]"])
+def test_a_contraction_that_leads_to_other_groups_is_refused(wrong):
+    """The band above would run by it, and the text without groups would not show it."""
+    node = f"{{ {PAIRS.replace('G[floor(i/2)]', wrong)} }}"
+    band = f'{{ schedule: "[{{ G[j] -> [(j)] }}]", child: {node} }}'
+    for child in (node, band):
+        with pytest.raises(BadSchedule, match="the contraction is no function that leads back"):
+            Schedule.parse(f'{{ domain: "{LINE}", child: {child} }}')

@@ -32,6 +32,21 @@ from polyvolta.sched.wrapped import word
 from polyvolta.sets import Id, var
 from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.lists import ListOf
+from polyvolta.sets.errors import kind_of
+
+
+def _printer(given: Any) -> Any:  # noqa: ANN401
+    """What loops are printed by, which knows their class.
+
+    Raises
+    ------
+    BadArgument : it is no `Printer`.
+    """
+    if not hasattr(given, "print_loops"):
+        raise BadArgument(
+            f"loops are printed by a Printer, not by {kind_of(given)}", hint="Printer.to_str(DEFAULT_CONTEXT)"
+        )
+    return given
 
 
 @take_keywords
@@ -117,21 +132,21 @@ class AstNode(Plain):
         ------
         BadArgument : such a function does not give the printer back.
         """
-        return printer.print_loops(self, options)
+        return _printer(printer).print_loops(self, options)
 
     def for_print(self, printer: Any, options: Any = None) -> Any:  # noqa: ANN401
         """As `print_`, but this loop itself is no function's."""
         self._is(For)
-        return printer.print_loops(self, options, head=True)
+        return _printer(printer).print_loops(self, options, head=True)
 
     def if_print(self, printer: Any, options: Any = None) -> Any:  # noqa: ANN401
         """As `print_`, of a condition."""
         self._is(If)
-        return printer.print_loops(self, options)
+        return _printer(printer).print_loops(self, options)
 
     def print_macros(self, printer: Any) -> Any:  # noqa: ANN401
         """Add the definitions of the macros that the text of `to_C_str` uses to a `Printer`."""
-        return printer.print_macros(self)
+        return _printer(printer).print_macros(self)
 
     # ---- loops
 

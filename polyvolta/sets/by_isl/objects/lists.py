@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from ...errors import EmptySet, SetSyntaxError, UnknownName
 from ...values.space import whole
+from ..arguments import checks_arguments
 
 ELEMENTS = (
     "Aff", "AstExpr", "AstNode", "BasicMap", "BasicSet", "Constraint", "Id", "Map", "MultiAff", "PwAff", "PwMultiAff",
@@ -31,6 +32,7 @@ class Listing(type):
         return type.__instancecheck__(ListOf, value)
 
 
+@checks_arguments
 class ListOf(list[Any], metaclass=Listing):
     """A list with the methods of isl's, which give another list where Python's change this one.
 

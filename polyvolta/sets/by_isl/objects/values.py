@@ -14,11 +14,13 @@ from ...errors import EmptySet, NotAffine, NotSupported, UnknownName, kind_of
 from ...values import kinds
 from ...values.named import Named, by_isl
 from ...values.space import Space, renamed, whole
+from ..arguments import checks_arguments
 from .context import DEFAULT_CONTEXT, Context
 from .lists import ListOf, dump
 from .numbers import BOTH, Number, NumberType, made, pair, read
 
 
+@checks_arguments
 class Val(int, metaclass=NumberType):
     """An integer with the methods of isl's numbers; of a fraction, of an infinity or NaN `Val` makes a `Number`.
 
@@ -189,6 +191,7 @@ for _name, _f in _ASKED.items():
     setattr(Val, _name, _given(_name, _f))
 
 
+@checks_arguments
 class Point(tuple, metaclass=Named):
     """A point of a space: the tuple of its coordinates, with isl's methods; `foreach_point` calls with these.
 

@@ -11,12 +11,14 @@ from typing import Any, ClassVar, Self
 
 from ...errors import NotAffine, SpaceMismatch
 from ...values.space import Space
+from ..arguments import checks_arguments
 from .members import Multi, need
 from .spaces import is_equal as same_space
 from .spaces import known
 from .values import Id, Val
 
 
+@checks_arguments
 class MultiVal(Multi):
     """Numbers of a space, one of each dimension: a tuple of them with isl's methods.
 
@@ -50,6 +52,7 @@ class MultiVal(Multi):
     get_val, set_val = Multi.get_at, Multi.set_at
 
 
+@checks_arguments
 class MultiId(Multi):
     """Names of a space, one of each dimension: a tuple of them with isl's methods, to bind dimensions to.
 
