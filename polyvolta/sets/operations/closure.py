@@ -6,11 +6,13 @@ with a flag that says whether it has been *proved* equal. In order of cost:
 1. One conjunct that moves every point by the same offset: its paths are known exactly (module `paths`).
 2. In general scaled differences give P(k), a superset of R^k, and two subset tests may prove it exact; or one, where
    every step leads further: P without its k is in R + R P. Pieces whose steps may change places go one by one.
-3. Failing that: splitting off one conjunct A with an exact closure: (A + B)+ = A+ + A* (B A*)+; or squaring until
-   R . R adds nothing, where few pieces do; or, for finitely many pairs, a search from every point.
+3. Failing that: groups of points between which pieces lead, one after the other; or splitting off one conjunct A with
+   an exact closure: (A + B)+ = A+ + A* (B A*)+; or squaring until R . R adds nothing, where few pieces do; or, for
+   finitely many pairs, a search from every point.
 4. Else P without its k is returned, marked inexact.
 
-Maps over several tuples are closed tuple by tuple, by Kleene's elimination, which needs closures of loops alone.
+Before all that, pieces of one pair each are searched, and pieces that lead from points to themselves are put aside.
+Tuples and groups are closed one after the other (module `elimination`), which needs closures of loops alone.
 
 Sources: Verdoolaege, Cohen, Beletska, "Transitive closures of affine integer tuple relations and their
 overapproximations", SAS 2011; Kelly, Pugh, Rosser, Shpeisman, "Transitive closure of infinite graphs and its

@@ -350,6 +350,32 @@ def test_what_is_known_of_pieces_stays_where_others_are_fused(seed, monkeypatch)
         assert (at in found) == (at in s)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_middles_of_known_points_tell_pieces_apart(seed, monkeypatch):
+    """Of pieces that are often compared; without, more than twice as many pairs take a walk from one to the other."""
+    asked, told = [], []
+    seen, midway = Piece._seen, Piece._midway
+    monkeypatch.setattr(Piece, "_seen", lambda self, *args: asked.append(1) or seen(self, *args))
+
+    def noted(p, q):
+        told.append((p.member, q.member, midway(p, q)))
+        return told[-1][2]
+
+    monkeypatch.setattr(Piece, "_midway", noted)
+    rng, texts = random.Random(seed), []
+    for _ in range(40):
+        i, j, _ = (rng.randint(0, 12) for _ in range(3))
+        texts.append(
+            f"[i, j] : {i} <= i <= {i + 5} and {j} <= j <= {j + 5} + i and i - j <= {i - j + rng.randint(1, 5)}"
+            f" and i + 2j <= {i + 2 * j + rng.randint(3, 9)}"
+        )
+    s = Set("{ " + "; ".join(texts) + " }")
+    found = s.coalesce()
+    assert len(asked) < 400 and found.is_equal(s)
+    points = [(a, b, x) for a, b, x in told if x is not None]
+    assert len(points) > 100 and not any(a.holds(x) or b.holds(x) for a, b, x in points)
+
+
 def test_parallel_planes_have_rows_in_common_that_are_stated_in_other_dimensions(monkeypatch):
     """`k < K` is `8t - 32q + c < K` where k = 8t - 32q + c; by these no two of sixteen pieces make one."""
     asked = []

@@ -391,6 +391,29 @@ def test_steps_between_groups_of_points_and_steps_that_stay(text):
         assert {(p[:d], p[d:]) for p in closed.points(n=n)} == wanted, n
 
 
+@pytest.mark.parametrize(
+    ("moves", "stays"),
+    [
+        ("[i] -> [i - 1] : 0 <= i <= n", "[i] -> [i] : 0 <= i <= n and i mod 2 = 1; [i] -> [i] : 2 <= i <= 8"),
+        (
+            "[i, j] -> [i, j + 3] : 1 <= i <= n and 0 <= j <= m",
+            "[i, j] -> [i, j] : 1 <= i <= n and 0 <= j <= n and i mod 3 = 1;"
+            " [i, j] -> [i, j] : 0 <= i <= 8 and 0 <= j <= n",
+        ),
+    ],
+)
+def test_steps_that_stay_are_put_aside(moves, stays):
+    """No path needs them but those of one step; among steps that move they were in the way of a proof."""
+    m = Map(f"[n, m] -> {{ {moves}; {stays} }}")
+    with budget(5_000):
+        closed, exact = m.transitive_closure()
+    assert exact
+    d = m.space.n_in
+    for n in range(7):
+        at = {"n": n, "m": 4}
+        assert {(p[:d], p[d:]) for p in closed.points(**at)} == reached([(p[:d], p[d:]) for p in m.points(**at)]), n
+
+
 def test_pairs_one_by_one_are_searched_at_once():
     pairs = [((k,), ((3 * k + 1) % 17,)) for k in range(17)]
     m = Map("{ " + "; ".join(f"[{a}] -> [{b}]" for (a,), (b,) in pairs) + " }")
