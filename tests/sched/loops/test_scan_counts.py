@@ -5,8 +5,13 @@ The trees are small ones of causes that random trees had; each must also visit i
 
 import pytest
 
+from polyvolta.sched.loops.ast import Call, For, If
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.weighing.large import better
 from polyvolta.sched.tree import Schedule
+from polyvolta.sets import aff, var
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
@@ -1798,3 +1803,12 @@ def test_cells_in_cells_of_what_is_not_exact_are_few_where_code_is_half_as_much_
     assert deviation(tree, found, {}) is None
     assert counted(found.body, {}) == 46_138
     assert len(str(found).splitlines()) < 120
+
+
+def test_what_code_of_many_loops_tests_is_estimated_by_so_many_looks():
+    """Of one nest in 3 loops it is known; of one in 9, of which six values each would be ten million, it is not."""
+    for deep, known in ((3, True), (9, False)):
+        body = (If((("ge", var("N") - var("c0")),), (Call("S", ()),)),)
+        for k in reversed(range(deep)):
+            body = (For(f"c{k}", (aff(0),), (var("N"),), 1, False, body),)
+        assert better(Known(Columns(["N"], ["N"])), body, (body + body)) == known
