@@ -1259,6 +1259,14 @@ TREES = {
              { filter: "{ T[t] }" }, { filter: "{ U[t, i] }" } ] } } }""",
         {1: 9, 9: 163, 40: 1961},
     ),
+    "a value of the loop outside in rows of two statements, of which one begins later": (
+        """{ domain: "[N] -> { S[t, i] : 0 <= t < N and 0 <= i <= N; T[t] : 0 <= t < N;
+                               U[t, i] : 0 <= t < N and 1 <= i <= N }", child: { schedule:
+             "[{ S[t, i] -> [(t)]; T[t] -> [(t)]; U[t, i] -> [(t)] },
+             { S[t, i] -> [(i)]; T[t] -> [(t)]; U[t, i] -> [(i)] }]", child: { sequence: [ { filter: "{ S[t, i] }" },
+             { filter: "{ T[t] }" }, { filter: "{ U[t, i] }" } ] } } }""",
+        {1: 6, 9: 154, 40: 2541},
+    ),
     "two numbers in a loop of two statements, of which one begins later": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= N; T[]; U[]; V[i] : 1 <= i <= N }", child: { schedule:
              "[{ S[i] -> [(i)]; T[] -> [(5)]; U[] -> [(9)]; V[i] -> [(i)] }]", child: { sequence: [
