@@ -1708,6 +1708,20 @@ def test_what_blocks_and_threads_need_stands_before_loops_over_time():
     assert counts == [2, 2, 2, 813]
 
 
+def test_what_a_block_needs_at_a_remainder_stands_before_loops_over_time():
+    """Of tiles that four owners have in turn the ones of b begin at 2 * (b mod 4), which is known before any step."""
+    tree = Schedule.parse(
+        """{ domain: "[T, N] -> { S[t, i] : 0 <= t < T and 0 <= i < N }", child: {
+             context: "[T, N, b] -> { [] : 0 <= b <= 6 }", child: { schedule: "[{ S[t, i] -> [(t)] }]", child: {
+             filter: "[b] -> { S[t, i] : (floor(i/2) - b) mod 4 = 0 }", child: {
+             schedule: "[{ S[t, i] -> [(2*floor(i/2))] }]", child: { filter: "{ S[t, i] : i mod 2 = 0 }" } } } } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"T": 3, "N": n, "b": b}) is None for n in (0, 1, 4, 5, 9) for b in range(7))
+    counts = [counted(found.body, {"T": 90, "N": n, "b": b}) for n, b in ((6, 3), (4, 6), (7, 3), (30, 1))]
+    assert counts == [1, 1, 272, 542]
+
+
 def test_a_statement_in_all_but_few_places_of_another_one_stands_in_both_branches():
     """B is everywhere but where c1 = c2 = 0 and A is long: no iteration beside asks more than whether A is there."""
     tree = Schedule.parse(
