@@ -24,7 +24,7 @@ from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.space import Tuple
-from polyvolta.sets.values.unions import gives_union
+from polyvolta.sets.values.unions import gives_union, united
 
 NOTHING = Map("{ }")
 
@@ -209,6 +209,7 @@ def _with_conditions(pairs: Map, condition: Map) -> Map:
 
     Others ask nothing, as in isl: there is no condition that would have to be local instead.
     """
+    pairs, condition = united(pairs), united(condition)  # of statements that may have none in common
     return pairs.intersect_domain(condition.range()).union(pairs.intersect_range(condition.domain()))
 
 

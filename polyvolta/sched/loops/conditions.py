@@ -56,7 +56,8 @@ def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = No
         if asked not in known.needed:
             known.needed[asked] = _needed(known, rows, out.eqs)
         rows = known.needed[asked]
-    out.ineqs = dict(known.of_one_value(*row) for row in rows)
+    for key, const in (known.of_one_value(*row) for row in rows):  # of which two may be of one key
+        out.ineqs[key] = min(const, out.ineqs.get(key, const))
     return of_few_values(known, _bared(known, out))
 
 

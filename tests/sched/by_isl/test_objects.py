@@ -1,9 +1,11 @@
 """isl's constraints, access information and loops as objects; the answers are isl's, typed by hand."""
 
+import re
+
 import pytest
 
 import polyvolta.isl as isl
-from polyvolta.sets import PolyvoltaError
+from polyvolta.sets import Map, PolyvoltaError, Set
 
 CHAIN = isl.UnionMap("{ S[i] -> S[i + 1] }")
 SOME = isl.UnionSet("[N] -> { S[i] : 0 <= i < N }")
@@ -52,6 +54,18 @@ def test_pairs_without_a_condition_ask_nothing():
     asked = isl.ScheduleConstraints.on_domain(domain).set_validity(flow).set_proximity(flow)
     times = asked.set_conditional_validity(lives, order).compute_schedule().get_map()
     assert times.lex_ge_union_map(times).intersect(flow).is_empty()
+
+
+@pytest.mark.parametrize("tagged", [True, False])
+def test_conditions_of_other_statements_ask_nothing(tagged):
+    """Relations of one pair of statements each, which have none in common, are unions here as any others."""
+    lives, order = "A[i] -> A[i + 1] : 0 <= i < 4", "B[i] -> B[i - 1] : 0 < i <= 4; B[i] -> B[i + 1] : 0 <= i < 4"
+    if tagged:
+        lives, order = (re.sub(r"(\w\[[^]]*\])", r"[\1 -> x[]]", text) for text in (lives, order))
+    asked = isl.ScheduleConstraints.on_domain(Set("{ A[i] : 0 <= i <= 4; B[i] : 0 <= i <= 4 }"))
+    for some in (order, order.split(";")[0]):
+        held = asked.set_conditional_validity(Map(f"{{ {lives} }}"), Map(f"{{ {some} }}"))
+        assert held.compute_schedule() == asked.compute_schedule()
 
 
 def test_statements_share_a_band_as_isls_do():

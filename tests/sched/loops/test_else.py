@@ -67,6 +67,15 @@ def test_what_conditions_inside_exclude_is_in_the_other_branch():
     )
 
 
+def test_a_loop_of_which_all_parts_exclude_what_is_before_it_stands_in_its_other_branch():
+    """And asks for nothing inside that the branch says; one with another part says nothing of it."""
+    parts = below([UP_TO_4], B), below([UP_TO_4, ("eq", C - 1)], D)
+    assert text(below([FROM_5]), loop(*parts)) == (
+        "if (N >= 5) { A(); } else { for (int c0 = 0; c0 < 4; c0 += 1) { B(); if (c0 == 1) D(); } }"
+    )
+    assert "else" not in text(below([FROM_5]), loop(*parts, A))
+
+
 def test_a_chain_of_three_and_what_follows_all():
     found = text(below([FROM_5]), below([UP_TO_4, M_FROM_3], B), below([UP_TO_4, M_UP_TO_2], D), A)
     assert found == "if (N >= 5) A(); else if (M >= 3) B(); else D(); A();"

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from polyvolta.sched.loops.ast import AnyOf, Call, For, If
+from polyvolta.sched.loops.ast import AnyOf, Call, Choice, Extreme, For, If
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sets import aff, var
 
@@ -42,6 +42,30 @@ def test_what_alternatives_around_a_loop_leave_is_asked(inner, left):
 
 def test_a_condition_on_an_outer_variable_says_nothing_of_an_inner_one_of_that_name():
     inner = loop(under(("ge", C - 1)))
+    body = (under(("ge", C - 1), body=[inner]),)
+    assert asked_once(body) is body
+
+
+@pytest.mark.parametrize(
+    "around, left",
+    [
+        ((SHORT,), N),  # of N and N one
+        ((LONG,), Extreme("max", (N, K))),
+        ((SMALL,), Extreme("max", (N, Choice((LONG,), K, N)))),
+        ((EITHER, ("ge", N - 4)), N),  # not small, so short
+    ],
+)
+def test_what_a_bound_chooses_from_is_decided_by_conditions_around_its_loop(around, left):
+    both = Extreme("max", (N, Choice((LONG,), K, N)))
+    before, after = (For("c0", (aff(0),), (e,), 1, False, (CALL,)) for e in (both, left))
+    for c in reversed(around):
+        before, after = under(c, body=[before]), under(c, body=[after])
+    assert asked_once((before,)) == (after,)
+
+
+def test_a_bound_is_not_decided_by_conditions_on_an_outer_variable_of_the_name_of_its_loop():
+    choice = Choice((("ge", C - 1),), K, N)
+    inner = For("c0", (aff(0),), (choice,), 1, False, (CALL,))
     body = (under(("ge", C - 1), body=[inner]),)
     assert asked_once(body) is body
 

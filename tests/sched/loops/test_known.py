@@ -1,12 +1,14 @@
 """What follows from strides and bounds together."""
 
 import gc
+from itertools import permutations
 
 import pytest
 
 from polyvolta.sched import Band, Domain, Member, Schedule, scan
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops import scan as scanning
+from polyvolta.sched.loops.conditions import beyond
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
@@ -27,6 +29,25 @@ def test_values_in_steps_that_are_less_than_a_step_apart_are_equal():
         assert known.implies_zero(rest, 0) == (most == 3)
         assert not known.implies_zero(rest, 16)
         assert known.grid(rest) == (16, 0)
+
+
+def test_a_row_that_leaves_a_multiple_one_value_stays_beside_others_of_that():
+    """Of c0 <= 2*f, f = floor(c1/2) and t from 0 to 2: 3*c0 - 6*f + t >= 0 and c0 = 2*f alike, but for 2*f < c0."""
+    columns = Columns(["t"])
+    t, c0, c1 = columns.ids["t"], columns.loop(0), columns.loop(1)
+    f = columns.floor(2, ((c1, 1),), 0)
+    rows = System()
+    rows.ge(((t, 1),), 0)
+    rows.ge(((t, -1),), 2)
+    rows.ge(((c0, -1), (f, 2)), 0)
+    known = Known(columns).given(rows)
+    beside, alone = tuple(sorted(((c0, 3), (f, -6), (t, 1)))), ((c0, 1), (f, -2))
+    assert known.of_one_value(beside, 0) == (alone, 0) and known.of_one_value(beside, 3) == (beside, 3)
+    for rows in permutations([(beside, 0), (alone, -1)]):
+        system = System()
+        for row in rows:
+            system.ge(*row)
+        assert beyond(known, system).ineqs == {alone: -1}
 
 
 def test_the_residues_of_a_sum_are_of_all_that_is_known():

@@ -5,8 +5,13 @@ The trees are small ones of causes that random trees had; each must also visit i
 
 import pytest
 
+from polyvolta.sched.loops.ast import Call, For, If
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.weighing.large import better
 from polyvolta.sched.tree import Schedule
+from polyvolta.sets import aff, var
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
@@ -1254,6 +1259,14 @@ TREES = {
              { filter: "{ T[t] }" }, { filter: "{ U[t, i] }" } ] } } }""",
         {1: 9, 9: 163, 40: 1961},
     ),
+    "a value of the loop outside in rows of two statements, of which one begins later": (
+        """{ domain: "[N] -> { S[t, i] : 0 <= t < N and 0 <= i <= N; T[t] : 0 <= t < N;
+                               U[t, i] : 0 <= t < N and 1 <= i <= N }", child: { schedule:
+             "[{ S[t, i] -> [(t)]; T[t] -> [(t)]; U[t, i] -> [(t)] },
+             { S[t, i] -> [(i)]; T[t] -> [(t)]; U[t, i] -> [(i)] }]", child: { sequence: [ { filter: "{ S[t, i] }" },
+             { filter: "{ T[t] }" }, { filter: "{ U[t, i] }" } ] } } }""",
+        {1: 6, 9: 154, 40: 2541},
+    ),
     "two numbers in a loop of two statements, of which one begins later": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= N; T[]; U[]; V[i] : 1 <= i <= N }", child: { schedule:
              "[{ S[i] -> [(i)]; T[] -> [(5)]; U[] -> [(9)]; V[i] -> [(i)] }]", child: { sequence: [
@@ -1703,6 +1716,20 @@ def test_what_blocks_and_threads_need_stands_before_loops_over_time():
     assert counts == [2, 2, 2, 813]
 
 
+def test_what_a_block_needs_at_a_remainder_stands_before_loops_over_time():
+    """Of tiles that four owners have in turn the ones of b begin at 2 * (b mod 4), which is known before any step."""
+    tree = Schedule.parse(
+        """{ domain: "[T, N] -> { S[t, i] : 0 <= t < T and 0 <= i < N }", child: {
+             context: "[T, N, b] -> { [] : 0 <= b <= 6 }", child: { schedule: "[{ S[t, i] -> [(t)] }]", child: {
+             filter: "[b] -> { S[t, i] : (floor(i/2) - b) mod 4 = 0 }", child: {
+             schedule: "[{ S[t, i] -> [(2*floor(i/2))] }]", child: { filter: "{ S[t, i] : i mod 2 = 0 }" } } } } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"T": 3, "N": n, "b": b}) is None for n in (0, 1, 4, 5, 9) for b in range(7))
+    counts = [counted(found.body, {"T": 90, "N": n, "b": b}) for n, b in ((6, 3), (4, 6), (7, 3), (30, 1))]
+    assert counts == [1, 1, 272, 542]
+
+
 def test_a_statement_in_all_but_few_places_of_another_one_stands_in_both_branches():
     """B is everywhere but where c1 = c2 = 0 and A is long: no iteration beside asks more than whether A is there."""
     tree = Schedule.parse(
@@ -1806,3 +1833,12 @@ def test_cells_in_cells_of_what_is_not_exact_are_few_where_code_is_half_as_much_
     assert deviation(tree, found, {}) is None
     assert counted(found.body, {}) == 46_138
     assert len(str(found).splitlines()) < 120
+
+
+def test_what_code_of_many_loops_tests_is_estimated_by_so_many_looks():
+    """Of one nest in 3 loops it is known; of one in 9, of which six values each would be ten million, it is not."""
+    for deep, known in ((3, True), (9, False)):
+        body = (If((("ge", var("N") - var("c0")),), (Call("S", ()),)),)
+        for k in reversed(range(deep)):
+            body = (For(f"c{k}", (aff(0),), (var("N"),), 1, False, body),)
+        assert better(Known(Columns(["N"], ["N"])), body, (body + body)) == known

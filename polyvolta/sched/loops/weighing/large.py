@@ -7,7 +7,8 @@ A loop that is `separate` has a cell for all that statements say differently of 
 its cells. Where values are not all of a statement's, as of 3k <= i <= 2k + 9, cells hold what they don't promise, and
 are many. Such code is made again, whose loops are cut by what is exact alone (`rows.groups`). Which code is better is
 found by estimating what both test at a few sizes: what is called and in which order is the same whatever they say.
-Cost: another scan of code that is large and cut by what is not exact, and the loops' values at some numbers.
+Cost: another scan of code that is large and cut by what is not exact, and the loops' values at some numbers, so many
+at most.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ HALF = 0.5  # of them are much less
 HARDLY = 1.1  # times as many tests are hardly more
 SIZES = (3, 3), (10, 10), (40, 40), (3, 40), (40, 3)  # at which both are estimated, in turn
 SOME = 6  # values of a loop that are looked at
+MOST = 4000  # times that some code is, beyond which it is not known what it tests: they are 6**n in n loops
 
 
 def large(body: Sequence[Ast]) -> bool:
@@ -34,12 +36,12 @@ def large(body: Sequence[Ast]) -> bool:
 def better(known: Known, some: Sequence[Ast], others: Sequence[Ast]) -> bool:
     """Whether some code is half as much as other code with the same calls, and tests hardly more at any of a few sizes.
 
-    It is not where what it tests is not known from numbers, as under what a machine has values for.
+    It is not where what it tests is not known from numbers, as under what a machine has values for, or by few of them.
     """
     if _length(some) > HALF * _length(others):
         return False
     try:
-        each = [(_tests(some, at), _tests(others, at)) for at in _places(known)]
+        each = [tuple([_tests(body, at, iter(range(MOST))) for body in (some, others)]) for at in _places(known)]
     except Undecided:
         return False
     return bool(each) and all(a <= HARDLY * b for a, b in each)
@@ -60,8 +62,15 @@ def _places(known: Known) -> Iterator[dict[str, int]]:
             yield named
 
 
-def _tests(body: Sequence[Ast], values: Mapping[str, int]) -> float:
-    """About how many tests code makes: of a long loop a few values are looked at, for all of them."""
+def _tests(body: Sequence[Ast], values: Mapping[str, int], looks: Iterator[int]) -> float:
+    """About how many tests code makes: of a long loop a few values are looked at, for all of them.
+
+    Parameters
+    ----------
+    looks : which end where it is undecided.
+    """
+    if next(looks, None) is None:
+        raise Undecided
     total = 0.0
     for node in body:
         match node:
@@ -69,17 +78,17 @@ def _tests(body: Sequence[Ast], values: Mapping[str, int]) -> float:
                 pass
             case If(conditions, inside, _, other):
                 run = Run(inf)
-                total += _tests(inside if run.hold(conditions, values) else other, values) + run.tests
+                total += _tests(inside if run.hold(conditions, values) else other, values, looks) + run.tests
             case For(name, lower, upper, step, _, inside) if upper:
                 low = max([number(e, values) for e in lower])
                 n = max(0, (min([number(e, values) for e in upper]) - low) // step + 1)
                 total += 1 + n
                 seen = range(n) if n <= SOME else [(2 * k + 1) * n // (2 * SOME) for k in range(SOME)]
                 if n and not all(isinstance(one, Call) for one in inside):
-                    each = [_tests(inside, {**values, name: low + k * step}) for k in seen]
+                    each = [_tests(inside, {**values, name: low + k * step}, looks) for k in seen]
                     total += sum(each) * n / len(each)
             case Block(_, inside):
-                total += _tests(inside, values)
+                total += _tests(inside, values, looks)
             case _:  # a loop without an end
                 raise Undecided
     return total
