@@ -106,8 +106,10 @@ class Writer:
         """What is known of names besides while a part of the loops is made."""
         outer = self.ranges
         self.ranges = {v: _both(old, known.range(self.columns.ids[v])) for v, old in outer.items()}
-        yield
-        self.ranges = outer
+        try:
+            yield
+        finally:  # also where steps are missing: code that was made before may stay
+            self.ranges = outer
 
     @contextmanager
     def ranging(
@@ -123,9 +125,11 @@ class Writer:
         self.ranges[name], self.seen[name] = now, _either(self.seen.get(name, now), now)
         if step > 1 and residue.is_constant:
             self.strides[name] = (step, residue.const)
-        yield
-        del self.ranges[name]  # the next loop of that name has its own range and stride
-        self.strides.pop(name, None)
+        try:
+            yield
+        finally:  # the next loop of that name has its own range and stride
+            del self.ranges[name]
+            self.strides.pop(name, None)
 
 
 def _either(a: Range, b: Range) -> Range:

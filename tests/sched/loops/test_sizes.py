@@ -1,11 +1,15 @@
 """Sizes at which a statement has nothing are told apart where code for all of them tests much for few calls."""
 
+from contextlib import suppress
+
 import pytest
 
 import polyvolta.sched.loops.scan as scans
+from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.scan import _atomic, scan
+from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import BudgetExceeded, budget
+from polyvolta.sets import BudgetExceeded, aff, budget
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
@@ -76,6 +80,19 @@ def test_sizes_are_told_apart_where_steps_suffice_for_code_of_one_kind(monkeypat
     assert all(deviation(tree, found, {"N": n}) is None for n in range(-3, 8))
     assert {n: counted(found.body, {"N": n}) for n in most} == {0: 56, 4: 4, 6: 2, 40: 2}
     assert "if (N <= 3) {" in str(found) and "N <= 5" not in str(found)
+
+
+def test_what_is_known_of_names_ends_where_steps_are_missing_inside():
+    """Code that was made before stays then, and its text would go by what holds of the code that was not made."""
+    writer = Scanner(_domain("i"), None, {})
+    before, n = dict(writer.ranges), writer.columns.ids["N"]
+    large = System()
+    large.ge(((n, 1),), -5)
+    with suppress(BudgetExceeded), writer.within(writer.known.given(large)):
+        assert writer.ranges["N"] == (5, None)
+        with writer.ranging("c0", (aff(1),), (aff(9),), 2, aff(1)):
+            raise BudgetExceeded("no steps are left")
+    assert writer.ranges == before and not writer.strides
 
 
 def test_remainders_and_other_sizes_are_those_that_a_context_leaves():
