@@ -84,7 +84,7 @@ def test_sizes_are_told_apart_where_steps_suffice_for_code_of_one_kind(monkeypat
 
 def test_what_is_known_of_names_ends_where_steps_are_missing_inside():
     """Code that was made before stays then, and its text would go by what holds of the code that was not made."""
-    writer = Scanner(_domain("i"), None, {})
+    writer = Scanner(Schedule(_domain("i")), None, {})
     before, n = dict(writer.ranges), writer.columns.ids["N"]
     large = System()
     large.ge(((n, 1),), -5)
