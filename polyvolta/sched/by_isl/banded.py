@@ -37,8 +37,8 @@ def _loop_type(kind: ast_loop_type | int) -> str:
     try:
         return ast_loop_type(kind).name
     except ValueError:
-        raise BadArgument(f"a loop is made by an ast_loop_type, not by {kind!r}",
-                          hint=", ".join(map(str, ast_loop_type))) from None  # fmt: skip
+        hint = ", ".join(map(str, ast_loop_type))
+        raise BadArgument(f"a loop is made by an ast_loop_type, not by {kind!r}", hint=hint) from None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
