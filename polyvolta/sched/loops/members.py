@@ -12,10 +12,11 @@ from collections.abc import Sequence as List
 from dataclasses import dataclass, replace
 
 from polyvolta.sched.errors import NotScannable
-from polyvolta.sched.loops.around import Around, outermost
+from polyvolta.sched.loops.around import outermost
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, has_loops
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, implied, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
+from polyvolta.sched.loops.outer import Outer
 from polyvolta.sched.loops.parts.wholly import wholly
 from polyvolta.sched.loops.rows.bounds import Bounds, end
 from polyvolta.sched.loops.rows.groups import groups, isolated, share
@@ -24,18 +25,16 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclusive, valued
 from polyvolta.sched.loops.rows.lengths import span
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
-from polyvolta.sched.loops.spans.cases import by_calls, by_presence, by_sizes, by_strides, by_tests, by_turns, by_widths
+from polyvolta.sched.loops.spans.cases import by_calls
 from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.few import apart, beside_few
-from polyvolta.sched.loops.spans.turns import cut_below, holds_bands, runs_before, runs_first
+from polyvolta.sched.loops.spans.turns import cut_below, holds_bands
 from polyvolta.sched.loops.spans.unions import Place, parted
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.weighing.gaps import apart as free_of_gaps
-from polyvolta.sched.tree import Path
 from polyvolta.sets import var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
@@ -45,10 +44,9 @@ Rule = Callable[[Known, Group, int, int], List[Group]]  # takes lanes apart
 
 
 @dataclass(slots=True)
-class BandLoops(Around):
+class BandLoops(Outer):
     """The loops of a band, or of the iterators that are left at a leaf, and what to do inside."""
 
-    at: Path
     inside: Callable[[State], tuple[Ast, ...]]
     filtered: Callable[[List[Piece]], List[Piece]] = lambda _: ()  # what filters straight below let pass
 
@@ -168,19 +166,6 @@ class BandLoops(Around):
             return False
         return True
 
-    def first(self, known: Known, k: int) -> First:
-        """What says whether one piece may run before another at equal values of all members, in loop k."""
-        child = self.child
-
-        def may(a: Lane, b: Lane) -> bool:
-            if child is None:  # of one statement, with no instance in both; in a last loop alternatives are one test
-                return k + 1 < len(self.columns)
-            if runs_first(child, a.piece.statement, b.piece.statement):
-                return True
-            return self.writer.parted and runs_before(child, a.piece, b.piece, known)
-
-        return may
-
     def group(
         self, k: int, group: Group, state: State, sure: bool = False, decided: bool = False, alone: bool = False
     ) -> tuple[Ast, ...]:
@@ -204,15 +189,15 @@ class BandLoops(Around):
             return ()
         unroll = self.loop_type(k, lanes) == "unroll"
         group = Group(lanes, group.cell)
-        out: tuple[Ast, ...] = ()
         cases = self.outer_cases(k, group, state) if not decided else ()
+        each: list[tuple[Ast, ...]] = []
         for case in cases:
             inside = state.knowing(case)
             left = [lane.copy() for lane in lanes if not inside.known.excludes(lane.shadows[k])]  # loops settle floors
-            some = self.group(k, Group(left, group.cell), inside, sure, decided=True)
-            out += guarded(stated(state.known.columns, case, self.writer.tidy), some, self.at)
+            turns = self.in_turn(k, Group(left, group.cell), inside.known)
+            each.append(tuple([node for g in turns for node in self.group(k, g, inside, sure, decided=True)]))
         if cases:
-            return guarded(conditions, out, self.at)
+            return guarded(conditions, self.in_cases(cases, each, state.known), self.at)
         if not decided and (out := self.beside_calls(k, group, state, sure)):
             return guarded(conditions, out, self.at)
         if not unroll:
@@ -254,30 +239,6 @@ class BandLoops(Around):
                 body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state, bool(told))
         return guarded(conditions + told, body, self.at)
 
-    def outer_cases(self, k: int, group: Group, state: State) -> List[System]:
-        """Cases of what is outside in which a loop, or an atomic one inside, is shorter; empty where there are none."""
-        if len(group.lanes) < 2 or not self.writer.parted:
-            return ()
-        if self.loop_type(k, group.lanes) == "unroll" and not self.typed("unroll", 0, group.lanes, k):
-            return self.writer.searched([], lambda kn: by_presence(kn, group, k, self.columns[k]), state.known)
-        if self.loop_type(k, group.lanes) not in ("default", "separate"):
-            return ()
-        search, known = self.writer.searched, state.known
-        found: List[System] = ()
-        if inner := self.atomic(k, group.lanes):  # whose holes may grow: before strides
-            found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn, inner)), known)
-        found = found or search([], lambda kn: by_strides(kn, group, k, self.columns, state.outer), known)
-        if not self.settled(k, group.lanes):
-            found = [s for case in found or (System(),) for s in self.sized(k, group.lanes, case, known) or (case,)]
-            found = found if len(found) > 1 else []
-        if found:
-            return found
-        if self.typed("unroll", k + 1, group.lanes):
-            return search([], lambda kn: by_presence(kn, group, k, self.columns[k]), known)
-        if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
-            return search([], lambda kn: by_tests(kn, group, k, self.columns[k], state.outer), known)
-        return ()
-
     def beside_calls(self, k: int, group: Group, state: State, sure: bool) -> tuple[Ast, ...]:
         """An atomic loop where what needs one may run, and calls of the others elsewhere; nothing where it runs always.
 
@@ -299,19 +260,6 @@ class BandLoops(Around):
         some = self.group(k, Group([lane.copy() for lane in alone], group.cell), beside, sure, decided=True)
         conditions = any_of([stated(known.columns, case, self.writer.tidy) for case in elsewhere])
         return *out, *guarded(conditions, some, self.at)
-
-    def sized(self, k: int, lanes: list[Lane], case: System, known: Known) -> List[System]:
-        """Small sizes and all others within a case, where a loop is shorter then, or alone; empty where it is not."""
-        there = known.given(case)
-        inside = lanes if case.everywhere else [one for one in lanes if not there.surely_excludes(one.shadows[k])]
-        search = self.writer.searched
-        found = search([], lambda kn: by_sizes(kn, inside, k, self.columns) or [], there)
-        found = found or search([], lambda kn: by_widths(kn, inside, k, self.columns), there)
-        return [case.copy().add(sizes) for sizes in found]
-
-    def typed(self, loop_type: str, k: int, lanes: list[Lane], end: int | None = None) -> bool:
-        """Whether the loop of some member from k on, and before the end, is of a type."""
-        return any(col and self.loop_type(j, lanes) == loop_type for j, col in [*enumerate(self.columns)][k:end])
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
         """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""
@@ -338,13 +286,13 @@ class BandLoops(Around):
         return replace(self, regions=regions) if regions else self
 
     def twice(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
-        """An innermost loop that has two values, a stride apart, written out: numbers, without a test; else nothing.
+        """A loop that has two values, a stride apart, written out if none is inside: numbers, without a test.
 
         Loops inside are seen once there is code for them. Of many such loops in one another a few are written out: code
         doubles with each, and so does what is looked at. None in the code of threads, whose compiler unrolls it.
         """
-        writer, lanes = self.writer, [lane for _, some in parts for lane in some]
-        if writer.extents or not (writer.parted and b.step > 1 and b.low and b.high and self.settled(k + 1, lanes)):
+        writer = self.writer
+        if writer.extents or not (writer.parted and b.step > 1 and b.low and b.high):
             return ()
         some = [*[(side, 1) for side in b.low], *[(side, -1) for side in b.high]]
         ends = [end(state.known, side, self.columns[k], sign, b.step, b.residue) for side, sign in some]

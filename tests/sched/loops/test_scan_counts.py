@@ -827,9 +827,26 @@ TREES = {
         {0: 0},
     ),
     "a member that goes with the one value that a loop leaves an inner one": (
+        """{ domain: "[N] -> { S[i] : N <= 2i <= N + 5 }", child: { schedule:
+             "[{ S[i] -> [(2i - 6*floor((i + 1)/3))] }, { S[i] -> [(floor((3 - i)/4))] }, { S[i] -> [(i)] }]" } }""",
+        {0: 4, 9: 4, 40: 4},
+    ),
+    "two values a stride apart, each of which settles a member inside": (
         """{ domain: "[N] -> { S[i] : N <= 2i <= N + 3 }", child: { schedule:
              "[{ S[i] -> [(2i - 4*floor((i + 1)/2))] }, { S[i] -> [(floor((3 - i)/4))] }, { S[i] -> [(i)] }]" } }""",
-        {0: 3, 9: 3, 40: 3},
+        {0: 0, 9: 0, 40: 0},
+    ),
+    "one value each, of which either may be the other": (
+        """{ domain: "[N] -> { S[] : N mod 12 <= 3; T[] }", child: { schedule:
+             "[N] -> [{ S[] -> [(floor((N + 2)/3) - 1)]; T[] -> [(floor((N + 1)/3))] }, { S[] -> [(2)]; T[] -> [(1)] }]"
+           } }""",
+        {0: 2, 1: 2, 5: 2, 40: 2},
+    ),
+    "one value each, in a loop outside, and loops inside": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i < N and 0 <= j < 9; T[i, j] : 0 <= i < N and 0 <= j < 9 }", child: {
+             schedule: "[N] -> [{ S[i, j] -> [(i)]; T[i, j] -> [(i)] }, { S[i, j] -> [(floor(2i/3))];
+               T[i, j] -> [(i)] }, { S[i, j] -> [(j)]; T[i, j] -> [(j)] }]" } }""",
+        {1: 13, 9: 189, 40: 871},
     ),
     "three values of an iterator from a size on": (
         """{ domain: "[N] -> { S[i] : N mod 3 = 1 and N <= i <= N + 2 }", child: { schedule: "[N] -> [

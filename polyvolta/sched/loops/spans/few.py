@@ -6,6 +6,7 @@
     S[i] -> [8i], T[] -> [P]                        before P, at P and after P: a loop of step 1 would ask at each value
     S[k, i] -> [k, i] for k mod 2 = 1, T[k] -> [k, 0]           at 0, and from 1 on where k is odd
     S[k, i] -> [k, i], T[k] -> [k, k] inside a loop over k, a band below separate   to k - 1, at k, and from k + 1 on
+    S[] -> [n/3, 1], T[] -> [(n + 1)/3, 0]          where n/3 is less S, T; elsewhere T, S
 
 A separate loop has cells by which statements have values in it, and what they say of loops outside is decided there,
 too: S would be told apart at each of its many values by whether it is at 2, before it or after it. And each filter has
@@ -16,14 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import compress, pairwise
+from itertools import compress, pairwise, permutations
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.lengths import longest
-from polyvolta.sched.loops.rows.linear import System, coefficient
+from polyvolta.sched.loops.rows.linear import System, coefficient, plus
 from polyvolta.sched.loops.rows.order import ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.holes import ONCE, joined
@@ -39,6 +40,35 @@ PLACES = 8  # places around which loops are cut for their stride
 SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
 STEPS = 15_000  # of a search for what is beside such places, whose pieces may be in many orders
 MANY = 8  # steps of a loop from which on those beside a few are worth loops of their own
+
+
+def by_order(known: Known, group: Group, k: int, columns: Sequence[int]) -> list[System]:
+    """Whether two values, of which one is no more than the other, are the same: cases in which there is no loop.
+
+    Of S[] -> [floor(N/3), 1] and T[] -> [floor((N + 1)/3), 0] either S and T run, or T and S. A loop from one value to
+    the other would ask of each whether it is that. Empty where there are others, or more than two, or where all that
+    runs is at one value. A few rows, asked of what is known; what is inside is made twice.
+    """
+    if group.cell is not None:
+        return []
+    grids = [grid(known, lane.shadows[k], columns[k]) for lane in group.lanes]
+    values = [*dict.fromkeys(value for _, value in grids)]
+    if len(values) != 2 or any(step for step, _ in grids):
+        return []
+    for (p, a), (q, b) in permutations(values):
+        key, const = plus(1, q, -1, p), b - a
+        if key and known.implies(key, const) and not known.implies(key, const - 1):
+            less, same = System(), System()
+            less.ge(key, const - 1)
+            same.eq(key, const)
+            there = known.given(less)
+            left = [
+                value
+                for (_, value), lane in zip(grids, group.lanes, strict=True)
+                if not there.excludes(lane.shadows[k])
+            ]
+            return [less, same] if len({*left}) == 2 else []
+    return []
 
 
 def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
