@@ -72,6 +72,7 @@ __all__ = ["Scan", "scan"]
 MET = 20_000  # steps, and a part of those there are, in which guards are asked of the domain
 PART = 0.1
 LARGE = 75_000  # steps of code beyond which it is not made anew for some sizes
+BRIEF = 5_000  # steps in which it may be made for some sizes nevertheless
 AGAIN = 150_000  # steps in which it is, and no more than twice as many as it took for all
 
 
@@ -244,17 +245,13 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         with suppress(BudgetExceeded):
             found = bounded(int(min(steps, left() / 2)), _joined, scanner, domain, branches)
             one, body = found if better(one.known, found[1], body) else (one, body)
-    if (
-        branches
-        and one.parted
-        and len(pieces) > 1
-        and steps <= LARGE
-        and not _atomic(domain, frozenset(parameters(domain)))
-    ):
+    if branches and one.parted and len(pieces) > 1:
         found, other, most = None, cache(partial(_joining, scanner, one.joins)), int(min(2 * steps, AGAIN))
         again = partial(_within, other, domain)
+        once = _atomic(domain, frozenset(parameters(domain)))
+        brief = partial(bounded, BRIEF, again) if once or steps > LARGE else again
         with suppress(BudgetExceeded, NotScannable):
-            found = bounded(most, by_absence, one.known, pieces, body, again)
+            found = bounded(most, by_absence, one.known, pieces, body, brief, once)
         if found is not None:
             (there, inside), (_, beside) = found
             first, one = one, other()
@@ -262,7 +259,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
             if stays:
                 one.share(first)
                 inside = asked_once(inside, conditions)
-            else:
+            elif not once:
                 with suppress(BudgetExceeded, NotScannable):
                     inside = bounded(most, _told_again, one, there, pieces, inside, again)
             body = (If(conditions, inside, (0,), beside),)

@@ -7,6 +7,7 @@ from polyvolta.sched.by_isl.bands import band_of
 from polyvolta.sched.cases import Cases
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
+from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
 isl = pytest.importorskip("islpy")
@@ -64,3 +65,21 @@ def test_values_of_a_relation_that_one_expression_says_are_no_cases():
     band = band_of(ours.UnionMap(times), ours.UnionMap(times).domain())
     assert str(dict(band.members[0].exprs)["S"]) == "i"
     assert isinstance(dict(band.members[0].exprs)["T"], Cases)
+
+
+def test_at_sizes_that_leave_one_call_of_atomic_loops_it_stands_beside_them():
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j, k] : 0 <= i and 2i <= M and 0 <= j <= 1 and N - 1 <= k <= 3; U[] }", child: {
+             schedule: "[N, M] -> [{ S[i, j, k] -> [(floor((k - i)/8))]; U[] -> [(floor((N + 1)/2) - 1)] }]",
+             options: "{ atomic[0] }", child: {
+             schedule: "[N, M] -> [{ S[i, j, k] -> [(floor((k - i)/4))]; U[] -> [(N - 1)] }]",
+             options: "{ atomic[0] }", child: {
+             schedule: "[N, M] -> [{ S[i, j, k] -> [(N + 2j + 1)]; U[] -> [(1)] },
+                                    { S[i, j, k] -> [(3 - 2k)]; U[] -> [(1)] }]",
+             child: { sequence: [ { filter: "{ S[i, j, k] }" }, { filter: "{ U[] }" } ] } } } } }"""
+    )
+    found, text = scan(tree), str(scan(tree))
+    assert "\nif (N <= 4" in text and text.endswith("} else {\n  U();\n}")
+    assert text.count("for (int c0") == text.count("for (int c1") == 1
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-3, 8) for m in (-1, 0, 1, 6, 9))
+    assert counted(found.body, {"N": 9, "M": 9}) == 1

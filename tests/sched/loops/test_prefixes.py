@@ -47,3 +47,16 @@ def test_code_in_which_nothing_is_asked_alike_is_left_as_it_is():
     body = (loop, Call("T", ()))
     assert asked_first(body) is body
     assert asked_apart(body) is body
+
+
+def test_a_test_that_one_part_asks_behind_another_one_is_asked_once_for_all():
+    loop = For("c0", (aff(0),), (var("n"),), 1, False, (Call("S", (var("c0"),)),))
+    call = Call("T", ())
+    body = (If((X, A), (loop,)), call, If((A, Y), (loop,)))
+    (node,) = asked_apart(body)
+    assert node == If((A,), (If((X,), (loop,)), call, If((Y,), (loop,))), (), (call,))
+    assert asked_apart((If((X, A), (loop,)), call, If((Y, A), (loop,)))) == (
+        If((X, A), (loop,)),
+        call,
+        If((Y, A), (loop,)),
+    )

@@ -145,7 +145,38 @@ def test_of_two_sizes_each_may_be_told_apart():
         schedule: "[{ S[i, j] -> [(i + j)]; T[i, j] -> [(i + j)]; U[i, j] -> [(i + j + 4)] },
         { S[i, j] -> [(i)]; T[i, j] -> [(j)]; U[i, j] -> [(i - 1)] }]", child: { sequence: [ { filter: "{ T[i, j] }" },
         { filter: "{ S[i, j] }" }, { filter: "{ U[i, j] }" } ] } } } }""")
-    found, most = scan(tree), {(1, 1): 12, (1, 90): 125, (3, 90): 1047, (9, 9): 420}
+    found, most = scan(tree), {(1, 1): 11, (1, 90): 125, (3, 90): 1047, (9, 9): 420}
     for n, m in ((0, 4), (1, 1), (1, 7), (2, 9), (4, 0), (6, 1), (6, 2), (7, 5)):
         assert deviation(tree, found, {"N": n, "M": m}) is None
+    assert {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in most} == most
+
+
+def test_what_stands_at_one_value_of_a_size_is_asked_for_another_one_and_both_once():
+    """Where M is 1 loops find nothing below N = 5; others ask for that, too, and none does before M."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j] : 1 <= i and 2i <= M + 1 and 1 <= j and 2j <= N + 1 and j mod 3 = 0; T[] }",
+             child: { schedule: "[N, M] -> [{ S[i, j] -> [(floor((M + 2i + 2)/3) - 1)]; T[] -> [(0)] }]", child: {
+             schedule: "[N, M] -> [{ S[i, j] -> [(M + 2i - 1)]; T[] -> [(2)] },
+                                   { S[i, j] -> [((1 - j) mod 2)]; T[] -> [(2)] }]", options: "{ unroll[0] }", child: {
+             sequence: [ { filter: "{ T[] }" }, { filter: "{ S[i, j] }" } ] } } } }"""
+    )
+    found, most = scan(tree), {(1, 1): 1, (4, 1): 1, (1, 40): 1, (5, 1): 9, (5, 40): 193, (40, 1): 14, (40, 40): 293}
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in (1, 4, 5, 6, 9, 13) for m in (0, 1, 2, 5))
+    assert {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in most} == most
+
+
+def test_a_size_is_told_apart_also_where_nothing_runs_at_some_others():
+    """At M = 5 there is no S, and at N < M no T: there is nothing to test then, and much for nothing at N >= M."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j, k] : (2M <= N - 6 or N - 2 <= 2M) and M - 1 <= i <= 3 and -1 <= j <= 2 and
+             0 <= k <= j; T[i] : M <= N and 0 <= i <= 1 }", child: { context: "[N, M] -> { [] : N >= -1 and
+             2 <= M <= 5 }", child: { schedule:
+             "[{ S[i, j, k] -> [(floor((i + 1)/2) - k - 1)]; T[i] -> [(floor((3i + 7)/8) - 1)] },
+               { S[i, j, k] -> [(2 - i - 2*floor((1 - i)/2))]; T[i] -> [(0)] },
+               { S[i, j, k] -> [(i - k)]; T[i] -> [(i)] }]" } } }"""
+    )
+    found, most = scan(tree), {(3, 5): 2, (5, 5): 5, (10, 5): 5, (40, 5): 5}
+    assert all(
+        deviation(tree, found, {"N": n, "M": m}) is None for n in (-1, 2, 3, 5, 8, 10, 12, 16) for m in range(2, 6)
+    )
     assert {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in most} == most

@@ -26,6 +26,13 @@ if all that it runs is a call or two: in the other one it is no condition, and i
                                        } else
                                          B();
 
+A loop before a condition, all parts of which need that it fails, is in its other branch as one behind it is:
+
+    for (c0 = 3; c0 <= n; c0++) A(c0);       if (n <= 2)
+    if (n <= 2) B();                   ->      B();
+                                             else
+                                               for (c0 = 3; c0 <= n; c0++) A(c0);
+
 So nothing is asked at more values than before, but for what stood behind a condition that is left out and that failed
 first, and what runs stays in its order.
 """
@@ -57,11 +64,12 @@ Failed = tuple[tuple[System, ...], ...]  # of conditions that do not hold, the a
 
 
 def meeting(body: Sequence[Ast]) -> bool:
-    """Whether a condition stands before another one, or a loop, anywhere in some code."""
+    """Whether a condition stands before another one, or a loop, or behind one, anywhere in some code."""
     some = zip(body, body[1:], strict=False)
-    return any(isinstance(a, If) and isinstance(b, If | For) for a, b in some) or any(
-        meeting(within(node)) for node in body
-    )
+    return any(
+        isinstance(a, If | For) and isinstance(b, If | For) and isinstance(a if isinstance(b, For) else b, If)
+        for a, b in some
+    ) or any(meeting(within(node)) for node in body)
 
 
 def branched(
@@ -98,8 +106,25 @@ def branched(
                     body = (*last.body, *_left(there, node))
                     out[-1] = replace(last, body=body, other=(*last.other, *node.body))
                     continue
+        if deep < DEEP and isinstance(node, If) and not both and isinstance(last, For):
+            node = _after_loops(known, out, node)  # noqa: PLW2901
         out.append(node)
     return tuple([inner for node in out for inner in _inside(known, node, failed, deep, apart)])
+
+
+def _after_loops(known: Known, before: list[Ast], node: If) -> If:
+    """A condition with the loops before it that run only where it fails in its other branch; takes these away.
+
+    Where it holds none of them is tested, and where it fails it is asked before them instead of behind.
+    """
+    mine = _systems(known, node.conditions)
+    while mine is not None and before and isinstance(loop := before[-1], For):
+        runs = _runs(known, loop) or ()
+        if not all(_excluded(known, a.copy().add(b)) for a in mine for b in runs):
+            break
+        node = replace(node, other=(*asked_once((loop,), negation(node.conditions)), *node.other))
+        before.pop()
+    return node
 
 
 def _either(node: If, apart: bool) -> tuple[Ast, ...]:

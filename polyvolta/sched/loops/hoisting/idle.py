@@ -67,12 +67,15 @@ FEW = 7  # tests for nothing that cost less than one more at all sizes
 BESIDE = 3  # the same of neighbours, not all of the code
 
 
-def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: bool = True) -> tuple[Ast, ...]:
+def asked_before(
+    known: Known, body: tuple[Ast, ...], writer: Writer, cases: bool = True, few: float = FEW
+) -> tuple[Ast, ...]:
     """The same code with conditions on sizes around parts of it, and it, without which many tests are for nothing.
 
     Parameters
     ----------
     cases : whether one of a few may be among them: not where alternatives stand around the code already.
+    few : tests for nothing up to which one more at all sizes is not worth it; fewer where a size has few values.
     """
     if not body or not known.columns.sizes:
         return body
@@ -80,17 +83,28 @@ def asked_before(known: Known, body: tuple[Ast, ...], writer: Writer, cases: boo
     if len(body) == 1 and isinstance(node := body[0], If | Block):
         there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
         cases = cases and not (isinstance(node, If) and any(isinstance(c, AnyOf) for c in node.conditions))
-        return (replace(node, body=asked_before(there, node.body, writer, cases)),)
+        few = BESIDE if _at_few(known, there) else few
+        return (replace(node, body=asked_before(there, node.body, writer, cases, few)),)
     if len(body) > 1:
         body = _joined(known, _together(known, body, writer))
-        body = tuple(part for node in body for part in asked_before(known, (node,), writer, cases))
-    rows = idle(known, body)
+        body = tuple(part for node in body for part in asked_before(known, (node,), writer, cases, few))
+    rows = idle(known, body, few=few)
     conditions = stated(known.columns, rows, writer.tidy)
     body = less(body, conditions)
     if cases and len(body) == 1 and isinstance(body[0], For):
         with suppress(BudgetExceeded):
             conditions += bounded(WORTH, sometimes, known.given(rows), body, writer)
     return guarded(conditions, body, at)
+
+
+def _at_few(known: Known, there: Known) -> bool:
+    """Whether a size is between two numbers where more is known, and is not otherwise."""
+    sizes = [known.columns.ids[name] for name in known.columns.sizes]
+    return any(_between(there, c) and not _between(known, c) for c in sizes)
+
+
+def _between(known: Known, col: int) -> bool:
+    return known.low.get(col) is not None and known.high.get(col) is not None
 
 
 def seldom_before(
@@ -283,7 +297,7 @@ def _asked_inside(known: Known, node: Ast, row: Row) -> bool:
 def _alike(known: Known) -> Known:
     """What is known where all sizes are alike but those between numbers, which are small where others are large."""
     sizes = sorted(known.columns.ids[name] for name in known.columns.sizes)
-    sizes = [c for c in sizes if known.low.get(c) is None or known.high.get(c) is None]
+    sizes = [c for c in sizes if not _between(known, c)]
     same = System()
     same.eqs = [(((a, 1), (b, -1)), 0) for a, b in pairwise(sizes)]
     return known.given(same) if same.eqs else known

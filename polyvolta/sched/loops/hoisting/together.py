@@ -160,9 +160,10 @@ def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
                                                     } else
                                                       S();
 
-    Two of the parts ask it first, or loops in them, whatever else is so, and one of them is no loop: no place has more
-    tests than before. It costs a second text of a few calls; no loop is written twice. Where it is asked three times or
-    fewer, a call stands there that nothing is asked for: conditions may exclude one another (`branched`) without.
+    One of the parts asks it first, whatever else is so, and another one, or a loop in it, behind others: where it fails
+    none of these is asked, so that no place has more tests than before. It costs a second text of a few calls; no loop
+    is written twice. Where it is asked three times or fewer, a call stands there that nothing is asked for: conditions
+    may exclude one another (`branched`) without.
     """
     found = _in_branches(body)
     if found is not None:
@@ -180,8 +181,7 @@ def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:
         times = [_asked(node, c) for node in body]
         places = [k for k, n in enumerate(times) if n]
         first, end = places[0], places[-1] + 1
-        always = [_first(node, c) or (isinstance(node, For) and n > 0) for node, n in zip(body, times, strict=True)]
-        if sum(always) < 2 or (best is not None and sum(times) <= best[0]):
+        if len(places) < 2 or (best is not None and sum(times) <= best[0]):
             continue
         inside = body[first:end]
         other = tidied(asked_once(_without(inside, c), negation((c,)))) if _simple(inside) else None
@@ -201,10 +201,6 @@ def _asked(node: Ast, c: Test) -> int:
     """How often the text of a node asks a test."""
     own = isinstance(node, If) and c in node.conditions
     return own + sum(_asked(inner, c) for inner in within(node))
-
-
-def _first(node: Ast, c: Test) -> bool:
-    return isinstance(node, If) and node.conditions[0] == c
 
 
 def _without(body: Sequence[Ast], c: Test) -> tuple[Ast, ...]:

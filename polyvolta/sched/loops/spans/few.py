@@ -57,17 +57,13 @@ def by_order(known: Known, group: Group, k: int, columns: Sequence[int]) -> list
         return []
     for (p, a), (q, b) in permutations(values):
         key, const = plus(1, q, -1, p), b - a
-        if key and known.implies(key, const) and not known.implies(key, const - 1):
-            less, same = System(), System()
-            less.ge(key, const - 1)
-            same.eq(key, const)
-            there = known.given(less)
-            left = [
-                value
-                for (_, value), lane in zip(grids, group.lanes, strict=True)
-                if not there.excludes(lane.shadows[k])
-            ]
-            return [less, same] if len({*left}) == 2 else []
+        less, same = System(), System()
+        less.ge(key, const - 1)
+        same.eq(key, const)
+        if key and not same.empty and known.implies(key, const) and not known.implies(key, const - 1):
+            there, lanes = known.given(less), zip(grids, group.lanes, strict=True)
+            left = {value for (_, value), lane in lanes if not there.excludes(lane.shadows[k])}
+            return [less, same] if len(left) == 2 else []
     return []
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import System, coefficient
+from polyvolta.sched.loops.rows.linear import System, coefficient, plus
 from polyvolta.sched.loops.rows.order import ends
+from polyvolta.sched.loops.rows.strides import grid
 from polyvolta.sched.loops.spans.holes import few_holes
-from polyvolta.sched.loops.spans.telling import terse
+from polyvolta.sched.loops.spans.telling import disjoint, terse
 
 MANY = 32  # shadows of which no union is made
 
@@ -65,6 +66,20 @@ def within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int,
 
 def valued(s: System, col: int) -> bool:
     return any(coefficient(key, col) for key, _ in s.eqs)
+
+
+def one_each(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
+    """What two shadows of one value each have, disjoint: one, and the other where its value is another.
+
+    A loop from one of these values to the other would ask at each whose it is. Two conditions before are enough; one
+    is where it is known which is less (`few.by_order`).
+    """
+    if len(shadows) != 2 or not all(valued(s, col) for s in shadows):
+        return None
+    (p, a), (q, b) = [grid(known, s, col)[1] for s in shadows]
+    if known.implies(plus(1, q, -1, p), b - a) or known.implies(plus(1, p, -1, q), a - b):
+        return None
+    return disjoint(known, shadows)
 
 
 def span(s: System, col: int) -> int | None:

@@ -47,7 +47,7 @@ from polyvolta.sched.loops.spans.cases import beside_turns, by_many, by_sizes
 from polyvolta.sched.loops.spans.few import around_few, around_places, beside_few, between_numbers
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
 from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, beside_numbers, both_values, few_copies
-from polyvolta.sched.loops.spans.shadows import MANY, shadows_and_remainders, shadows_of, span, valued, within
+from polyvolta.sched.loops.spans.shadows import MANY, one_each, shadows_and_remainders, shadows_of, span, valued, within
 from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
 from polyvolta.sched.loops.spans.unordered import around_one
@@ -166,8 +166,7 @@ class Shared:
         """
         if not self.place.outermost or len(lanes) < 2:
             return [lanes]
-        shadows = shadows_of(self.known, lanes, self.k, self.col)
-        cells = both_values(shadows, self.col)
+        cells = both_values(shadows_of(self.known, lanes, self.k, self.col), self.col)
         return [lanes] if cells is None else within(self.known, lanes, cells, self.k, self.col)
 
     def finer(self, lanes: list[Lane]) -> Items:
@@ -385,8 +384,9 @@ def _around_few(loop: Shared) -> Items | None:
 
 
 def _both_values(loop: Shared) -> Items | None:
-    """In an outermost loop two numbers, each without a loop."""
-    return loop.within(both_values(loop.shadows, loop.col)) if loop.place.outermost else None
+    """In an outermost loop two numbers, each without a loop; in any one two shadows of one value each."""
+    numbers = loop.place.outermost and both_values(loop.shadows, loop.col)
+    return loop.within(numbers or one_each(loop.known, loop.shadows, loop.col))
 
 
 def _several(loop: Shared) -> Items | None:

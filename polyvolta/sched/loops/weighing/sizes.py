@@ -19,7 +19,7 @@ from contextlib import suppress
 from itertools import product
 from math import inf
 
-from polyvolta.sched.loops.ast import Ast, Call, within
+from polyvolta.sched.loops.ast import Ast, Call, If, within
 from polyvolta.sched.loops.conditions import implied
 from polyvolta.sched.loops.few_values import of_few_values
 from polyvolta.sched.loops.hoisting.least import Run, Undecided
@@ -41,7 +41,7 @@ OTHERS = 3, 10  # the values of other sizes
 FIRST = 0, 1  # how far from the first size of those at which one has nothing tests are looked at: even or odd ones
 NEAR = 0, 1, 4, 20  # how far from the first size on either side codes are compared
 LONG = 600  # tests beyond which they are not counted
-TRIED = 2  # sizes for which code is made
+TRIED, ONCE = 2, 6  # sizes for which code is made; the same where only a call may be apart, which is soon made
 WORTH = 2000  # steps to find what statements say of sizes
 
 Case = tuple[System, tuple[Ast, ...]]  # rows over sizes, and the code where they hold
@@ -49,7 +49,11 @@ Places = Sequence[tuple[Mapping[str, int], float]]  # sizes, and the tests that 
 
 
 def by_absence(
-    known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], make: Callable[[System], tuple[Ast, ...]]
+    known: Known,
+    pieces: Sequence[Piece],
+    body: tuple[Ast, ...],
+    make: Callable[[System], tuple[Ast, ...]],
+    once: bool = False,
 ) -> tuple[Case, Case] | None:
     """Sizes, and all others, where some of the pieces have nothing, and the code of each; None where none is better.
 
@@ -62,7 +66,8 @@ def by_absence(
 
     Parameters
     ----------
-    make : the code where some rows hold.
+    make : the code where some rows hold; sizes at which that takes too many steps are not told apart.
+    once : whether loops are to stand once (`atomic`): beside them stands one call alone.
     """
     found: dict[Row, list[tuple[Mapping[str, int], float]]] = {}
     order: dict[Row, tuple[bool, bool, float]] = {}
@@ -70,6 +75,7 @@ def by_absence(
         if row in order:
             continue
         each = [(at, counted(body, at)) for at in places(known, row, (far,), -1)]
+        each = [(at, one) for at, one in each if one[2] or one[0] > FEW]  # elsewhere nothing runs, which is soon found
         said = [one for _, one in each]
         if not said or not all(idle > FEW for _, idle, _ in said):
             continue
@@ -81,10 +87,13 @@ def by_absence(
         ):
             order[row] = True, not large, -max([tests / max(1, calls) for tests, _, calls in said])
         found[row] = [(at, tests) for at, (tests, _, _) in each]
-    for row in sorted(order, key=lambda row: order[row])[:TRIED]:
+    for row in sorted(order, key=lambda row: order[row])[: ONCE if once else TRIED]:
         there, elsewhere = sides(*row)
-        beside = make(elsewhere)
-        if not beside or not _tests_less(beside, [(at, FEWER * tests) for at, tests in found[row]]):
+        beside: tuple[Ast, ...] = ()
+        with suppress(BudgetExceeded):
+            beside = make(elsewhere)
+        less = _tests_less(beside, [(at, FEWER * tests) for at, tests in found[row]])
+        if not beside or not less or (once and not _one_call(beside)):
             continue
         much = _tests_less(beside, [(at, LESS * tests - 1) for at, tests in found[row]])
         small, large = (list(_near(known, row, body, sign, much)) for sign in (1, -1))
@@ -96,6 +105,13 @@ def by_absence(
             if seldom(known, *row):
                 return (there, tuple(body)), (elsewhere, beside)
     return None
+
+
+def _one_call(body: Sequence[Ast]) -> bool:
+    """Whether some code is one call, under conditions or not."""
+    return len(body) == 1 and (
+        isinstance(node := body[0], Call) or isinstance(node, If) and not node.other and _one_call(node.body)
+    )
 
 
 class _Parts(Run):
