@@ -26,9 +26,9 @@ from polyvolta.sched.errors import BadArgument, BadSchedule
 from polyvolta.sched.loops.ast import endless
 from polyvolta.sched.loops.names import beside
 from polyvolta.sched.loops.notation.names import free_names
+from polyvolta.sched.loops.notation.widths import check_sizes, integer_type
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.scan import scan
-from polyvolta.sched.loops.widths import check_sizes, integer_type
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Set, Unbounded, aff, nearest
 from polyvolta.sets.errors import kind_of

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence as List
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import outermost
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, has_loops
-from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, implied, loosened, stated
+from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
 from polyvolta.sched.loops.outer import Outer
+from polyvolta.sched.loops.parts.line import in_line
 from polyvolta.sched.loops.parts.wholly import wholly
 from polyvolta.sched.loops.rows.bounds import Bounds, end
-from polyvolta.sched.loops.rows.groups import groups, isolated, share
+from polyvolta.sched.loops.rows.groups import groups
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclusive, valued
 from polyvolta.sched.loops.rows.lengths import span
-from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
 from polyvolta.sched.loops.spans.cases import by_calls
@@ -61,14 +61,12 @@ class BandLoops(Outer):
             return self.visit(k + 1, lanes, state.below(var(m.name)))
         if not col:
             return self.visit(k + 1, lanes, state.below(m.of(lanes[0].piece.statement)))
-        parts = [lanes]
-        for r in () if self.settled(k, lanes) and self.uncut(lanes, k, state.known) else range(len(self.regions)):
-            parts = [p for part in parts for p in self.isolated(part, r, k, state.known)]
+        parts = self.cut(k, lanes, state.known)
         out: list[Ast] = []
         for part in parts:
             loop_type = self.loop_type(k, part)
             first = self.first(state.known, k)
-            free = [lane for lane in part if self.loop_type(k, [lane]) != loop_type]  # in no region (`uncut`)
+            free = [lane for lane in part if self.loop_type(k, [lane]) != loop_type]  # in no region (`cut`)
             cut = loop_type == "separate" and self.typed("separate", k + 1, part)
             self.writer.rough |= cut and not all(lane.shadows[k].exact for lane in part)
             found = groups(state.known, part, k, self.columns, loop_type, first, free, cut and self.writer.joins)
@@ -91,6 +89,9 @@ class BandLoops(Outer):
                 if self.settled(k + 1, lanes):
                     found = [p for g in found for p in self.tested_apart(state.known, g, k)]
             for group in found:
+                if loop_type == "atomic" and self.writer.parted:
+                    one = in_line(state.known, group.lanes, k, self.columns, state.outer)
+                    group = group if one is None else Group([one])  # noqa: PLW2901
                 out += self.group(k, group, state, alone=len(parts) == len(found) == 1)
         return tuple(out)
 
@@ -122,49 +123,6 @@ class BandLoops(Outer):
         if len(group.lanes) < 2:
             return [group]
         return self.writer.searched([group], lambda kn: rule(kn, group, k, self.columns[k]), known)
-
-    def isolated(self, lanes: list[Lane], number: int, k: int, known: Known) -> List[list[Lane]]:
-        """The lanes elsewhere, before, inside and after what is isolated, by its values of loop k.
-
-        These are the values at which some lane is in the region: of [floor((i + 3)/4), i] for 0 <= i <= 2, where the
-        second member is 2, the first one is 1. All lanes are cut there, for they keep their order.
-        """
-        col, region = self.columns[k], self.regions[number][k]
-        if self.writer.parted and not any(number in lane.left for lane in lanes):
-            each = [s for lane in lanes if (s := self.within(lane, number, k, known)) is not None]
-            if not each:
-                for lane in lanes:
-                    lane.left |= {number}
-                return [lanes]
-            region = region.copy().add(each[0] if len(each) == 1 else implied(known, each))
-        return isolated(known, lanes, number, k, col, region)
-
-    def within(self, lane: Lane, number: int, k: int, known: Known) -> System | None:
-        """What a lane says of loop k where it is in a region; None where it has nothing there."""
-        piece = lane.piece.copy()
-        piece.restrict(self.regions[number][-1])
-        if piece.system.empty:
-            return None
-        found = Lane.of(piece, self.columns, known, k).shadows[k]
-        return None if found.empty or known.excludes(found) else found
-
-    def uncut(self, lanes: list[Lane], k: int, known: Known) -> bool:
-        """Whether lanes that have no loop stay whole; then it is noted in which regions they have nothing.
-
-        The types of loops there are not theirs: in an atomic one all would be tested at every value. All are cut where
-        some would have to run between its values.
-        """
-        before = [lane.left for lane in lanes]
-        for number in range(len(self.regions) if any(m.isolated_type for m in self.members[k:]) else 0):
-            for lane in lanes:
-                if number not in lane.left and self.within(lane, number, k, known) is None:
-                    lane.left |= {number}
-        free = [lane for lane in lanes if self.loop_type(k, [lane]) != "atomic"]
-        if self.loop_type(k, lanes) == "atomic" and share(known, lanes, free, k, self.columns, self.first(known, k)):
-            for lane, left in zip(lanes, before, strict=True):
-                lane.left = left
-            return False
-        return True
 
     def group(
         self, k: int, group: Group, state: State, sure: bool = False, decided: bool = False, alone: bool = False
@@ -276,14 +234,6 @@ class BandLoops(Outer):
                     lane.project(self.columns, state.known, k + 1)
             out += self.moved(k, there).visit(k + 1, inside, state.below(e))
         return tuple(out)
-
-    def moved(self, k: int, value: Value) -> BandLoops:
-        """The nest with a value put in for a member in what it isolates."""
-        regions = [[s.copy() for s in shadows] for shadows in self.regions]
-        for s in [s for shadows in regions for s in shadows]:
-            s.replace(self.columns[k], *value)
-            s.mod(*value)
-        return replace(self, regions=regions) if regions else self
 
     def twice(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
         """A loop that has two values, a stride apart, written out if none is inside: numbers, without a test.

@@ -9,40 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 
-from polyvolta.sched.loops.around import Around
 from polyvolta.sched.loops.ast import Ast
 from polyvolta.sched.loops.conditions import guarded, stated
+from polyvolta.sched.loops.isolation import Isolation
 from polyvolta.sched.loops.rows.groups import groups
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.spans.cases import by_presence, by_sizes, by_strides, by_tests, by_turns, by_widths
 from polyvolta.sched.loops.spans.few import by_order
 from polyvolta.sched.loops.spans.shadows import valued
-from polyvolta.sched.loops.spans.turns import runs_before, runs_first
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import Path
 
 
 @dataclass(slots=True)
-class Outer(Around):
+class Outer(Isolation):
     """The members of a band, and the cases in which the loop of each is made."""
 
     at: Path
-
-    def first(self, known: Known, k: int) -> First:
-        """What says whether one piece may run before another at equal values of all members, in loop k."""
-        child = self.child
-
-        def may(a: Lane, b: Lane) -> bool:
-            if child is None:  # of one statement, with no instance in both; in a last loop alternatives are one test
-                return k + 1 < len(self.columns)
-            if runs_first(child, a.piece.statement, b.piece.statement):
-                return True
-            return self.writer.parted and runs_before(child, a.piece, b.piece, known)
-
-        return may
 
     def typed(self, loop_type: str, k: int, lanes: list[Lane], end: int | None = None) -> bool:
         """Whether the loop of some member from k on, and before the end, is of a type."""

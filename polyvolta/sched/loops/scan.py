@@ -46,6 +46,7 @@ from polyvolta.sched.loops.hoisting.together import asked_apart, asked_together,
 from polyvolta.sched.loops.instances import instances, parameters
 from polyvolta.sched.loops.names import mapped_names
 from polyvolta.sched.loops.notation.names import plain
+from polyvolta.sched.loops.notation.widths import largest
 from polyvolta.sched.loops.parts.ways import without_ways
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.rows.known import Known
@@ -57,7 +58,6 @@ from polyvolta.sched.loops.weighing.large import better, large
 from polyvolta.sched.loops.weighing.nothing import something_before
 from polyvolta.sched.loops.weighing.residues import remainders_before, residues_before
 from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
-from polyvolta.sched.loops.widths import largest
 from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure.expansion import expanded
 from polyvolta.sched.structure.given import need_schedule

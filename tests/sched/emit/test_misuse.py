@@ -6,7 +6,7 @@ import pytest
 from polyvolta.sched import Band, Domain, Member, Scan, Schedule, build, execute, run, scan, to_c, to_python
 from polyvolta.sched.errors import BadArgument, NotTranslatable
 from polyvolta.sched.loops.ast import Call, For
-from polyvolta.sched.loops.widths import largest
+from polyvolta.sched.loops.notation.widths import largest
 from polyvolta.sched.passes import tile
 from polyvolta.sched.program.model import Program
 from polyvolta.sets import Set, SetSyntaxError, UnknownName, aff, var

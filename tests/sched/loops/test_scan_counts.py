@@ -634,6 +634,28 @@ TREES = {
              options: "[N] -> { isolate[[] -> [a]] : 0 <= a < N; [isolate[] -> atomic[0]] }" } }""",
         {0: 4, 1: 3, 9: 3, 40: 3, 1000: 3},
     ),
+    "single instances in several parts of what a band isolates, in loops that are atomic everywhere": (
+        """{ domain: "{ S[i] : 0 <= i <= 2 }", child: { sequence: [
+             { filter: "{ S[i] : i <= 0; S[i] : i >= 2 }", child: { schedule: "[{ S[i] -> [(floor(i/2))] },
+             { S[i] -> [(i mod 2)] }]", options: "{ isolate[[] -> [a, b]] : 1 <= a <= 3 and b <= 2;
+             atomic[0]; atomic[1]; [isolate[] -> atomic[0]]; [isolate[] -> atomic[1]] }" } },
+             { filter: "{ S[i] : i = 1 }" } ] } }""",
+        {0: 0},
+    ),
+    "three instances at places in a line, in atomic loops": (
+        """{ domain: "{ S[i, j] : (i = 0 and j = 5) or (i = 3 and j = 1) or (i = 6 and j = -3) }", child: { schedule:
+             "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }, { S[i, j] -> [(i + j)] }]",
+             options: "{ atomic[0]; atomic[1]; atomic[2] }", child: { sequence: [ { filter: "{ S[i, j] }" } ] } } }""",
+        {0: 4},
+    ),
+    "two instances at places in a line inside a loop, and one that is isolated from them, in atomic loops": (
+        """{ domain: "[N] -> { S[k, i, j] : 0 <= k < N and ((i = k and j = 5) or (i = k + 1 and j = 1) or
+             (i = k + 3 and j = 4)) }", child: { schedule: "[N] -> [{ S[k, i, j] -> [(k)] }]", child: { schedule:
+             "[N] -> [{ S[k, i, j] -> [(i)] }, { S[k, i, j] -> [(j)] }]", options: "[N] -> { isolate[[k] -> [a, b]] :
+             1 <= a < k + 2; atomic[0]; atomic[1]; [isolate[] -> atomic[0]]; [isolate[] -> atomic[1]] }", child: {
+             sequence: [ { filter: "{ S[k, i, j] }" } ] } } } }""",
+        {1: 6, 10: 69, 100: 699},
+    ),
     "three instances, one of which is isolated, where a loop is atomic": (
         """{ domain: "{ S[]; T[i] : 0 <= i <= 2 }", child: { schedule:
              "[{ S[] -> [(0)]; T[i] -> [(2*((i + 1) mod 2))] }, { S[] -> [(0)]; T[i] -> [(i + 3*floor(i/3))] }]",

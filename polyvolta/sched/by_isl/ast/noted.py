@@ -12,8 +12,8 @@ from polyvolta.sched.loops.ast import Ast, Block, Bound, Call, Extreme, For, If
 from polyvolta.sched.loops.notation.c import CPrinter, called
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c
+from polyvolta.sched.loops.notation.widths import integer_type
 from polyvolta.sched.loops.result import Scan
-from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sets import Aff, Id
 from polyvolta.sets.by_isl.objects.context import DEFAULTS, option
 

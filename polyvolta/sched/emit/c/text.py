@@ -21,8 +21,8 @@ from polyvolta.sched.emit.interface import Interface
 from polyvolta.sched.errors import BadArgument, BadSchedule, says_keywords
 from polyvolta.sched.loops.ast import Ast
 from polyvolta.sched.loops.notation.c import c_text, headed, spread, uncounted
+from polyvolta.sched.loops.notation.widths import integer_type
 from polyvolta.sched.loops.result import Scan
-from polyvolta.sched.loops.widths import integer_type
 from polyvolta.sched.tree import Band, Mark, Node, Path, Schedule
 from polyvolta.sched.wishes import Wish, independent, wish, wishes
 from polyvolta.sets import nearest

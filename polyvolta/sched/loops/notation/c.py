@@ -17,7 +17,7 @@ from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Block, Call, Extreme, For,
 from polyvolta.sched.loops.notation.expressions import CSpeller
 from polyvolta.sched.loops.notation.names import in_c
 from polyvolta.sched.loops.notation.plain import written
-from polyvolta.sched.loops.widths import SMALL, Loops, integer_type
+from polyvolta.sched.loops.notation.widths import SMALL, Loops, integer_type
 from polyvolta.sched.tree import Path
 from polyvolta.sched.wishes import NONE, PARALLEL, USUAL, Wish, wish
 from polyvolta.sched.wrapped import word

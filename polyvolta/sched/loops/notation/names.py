@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from keyword import iskeyword, kwlist
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If, within
-from polyvolta.sched.loops.widths import Loops
+from polyvolta.sched.loops.notation.widths import Loops
 from polyvolta.sched.wrapped import word
 
 KEYWORDS = frozenset(

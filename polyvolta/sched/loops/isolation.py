@@ -1,0 +1,111 @@
+"""The parts of a band's lanes by what it isolates: elsewhere, before, inside and after each region, member by member.
+
+    S[i] -> [i] for 0 <= i <= 9, isolated 2 <= a <= 4               loops to 1, to 4 and to 9
+    S[0] -> [0], S[2] -> [1], atomic, isolated 1 <= a               two calls, and no loop that looks for either
+
+All lanes are cut at each member that has a loop: they keep their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+from dataclasses import dataclass, replace
+from typing import Self
+
+from polyvolta.sched.loops.around import Around
+from polyvolta.sched.loops.conditions import implied
+from polyvolta.sched.loops.rows.groups import isolated, share
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Lane, classes
+from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.rows.order import First
+from polyvolta.sched.loops.rows.pieces import Value
+from polyvolta.sched.loops.spans.turns import runs_before, runs_first
+
+
+@dataclass(slots=True)
+class Isolation(Around):
+    """The members of a band whose lanes are cut by what it isolates."""
+
+    def cut(self, k: int, lanes: list[Lane], known: Known) -> List[list[Lane]]:
+        """The lanes in parts that share no loop k, in their order.
+
+        Lanes that have no loop stay whole, and it is noted in which regions they have nothing: the types of loops there
+        are not theirs, in an atomic one all would be tested at every value. They are cut where some would have to run
+        between the values of an atomic loop, and where no part has all values that such a loop would ask for: each loop
+        has fewer, and what is one value has none. Cost: each region once more.
+        """
+        if not self.settled(k, lanes):
+            return self.by_regions(k, lanes, known)
+        before = [lane.left for lane in lanes]
+        for number in range(len(self.regions) if any(m.isolated_type for m in self.members[k:]) else 0):
+            for lane in lanes:
+                if number not in lane.left and self.within(lane, number, k, known) is None:
+                    lane.left |= {number}
+        if self.loop_type(k, lanes) != "atomic":
+            return [lanes]
+        after = [lane.left for lane in lanes]
+        free = [lane for lane in lanes if self.loop_type(k, [lane]) != "atomic"]
+        between = share(known, lanes, free, k, self.columns, self.first(known, k))
+        for lane, left in zip(lanes, before, strict=True):
+            lane.left = left
+        values = len(classes(lanes, k, self.columns[k]))
+        parts = self.by_regions(k, lanes, known) if between or values > 1 else [lanes]
+        if between or all(len(classes(part, k, self.columns[k])) < values for part in parts):
+            return parts
+        for lane, left in zip(lanes, after, strict=True):
+            lane.left = left
+        return [lanes]
+
+    def by_regions(self, k: int, lanes: list[Lane], known: Known) -> List[list[Lane]]:
+        """The lanes cut by one region after another."""
+        parts = [lanes]
+        for number in range(len(self.regions)):
+            parts = [p for part in parts for p in self.isolated(part, number, k, known)]
+        return parts
+
+    def isolated(self, lanes: list[Lane], number: int, k: int, known: Known) -> List[list[Lane]]:
+        """The lanes elsewhere, before, inside and after what is isolated, by its values of loop k.
+
+        These are the values at which some lane is in the region: of [floor((i + 3)/4), i] for 0 <= i <= 2, where the
+        second member is 2, the first one is 1. All lanes are cut there, for they keep their order.
+        """
+        col, region = self.columns[k], self.regions[number][k]
+        if self.writer.parted and not any(number in lane.left for lane in lanes):
+            each = [s for lane in lanes if (s := self.within(lane, number, k, known)) is not None]
+            if not each:
+                for lane in lanes:
+                    lane.left |= {number}
+                return [lanes]
+            region = region.copy().add(each[0] if len(each) == 1 else implied(known, each))
+        return isolated(known, lanes, number, k, col, region)
+
+    def within(self, lane: Lane, number: int, k: int, known: Known) -> System | None:
+        """What a lane says of loop k where it is in a region; None where it has nothing there."""
+        piece = lane.piece.copy()
+        piece.restrict(self.regions[number][-1])
+        if piece.system.empty:
+            return None
+        found = Lane.of(piece, self.columns, known, k).shadows[k]
+        return None if found.empty or known.excludes(found) else found
+
+    def first(self, known: Known, k: int) -> First:
+        """What says whether one piece may run before another at equal values of all members, in loop k."""
+        child = self.child
+
+        def may(a: Lane, b: Lane) -> bool:
+            if child is None:  # of one statement, with no instance in both; in a last loop alternatives are one test
+                return k + 1 < len(self.columns)
+            if runs_first(child, a.piece.statement, b.piece.statement):
+                return True
+            return self.writer.parted and runs_before(child, a.piece, b.piece, known)
+
+        return may
+
+    def moved(self, k: int, value: Value) -> Self:
+        """The nest with a value put in for a member in what it isolates."""
+        regions = [[s.copy() for s in shadows] for shadows in self.regions]
+        for s in [s for shadows in regions for s in shadows]:
+            s.replace(self.columns[k], *value)
+            s.mod(*value)
+        return replace(self, regions=regions) if regions else self
