@@ -142,6 +142,30 @@ def test_a_few_values_at_the_end_at_which_the_same_is_called_are_apart_together(
     assert isinstance(made, If) and made.conditions == (("ge", N - 2),)
 
 
+def test_the_next_size_is_apart_where_very_many_tests_are_left():
+    """At N = 1 A(0) alone, at N = 2 A(1) alone: 17 tests at N = 3 are too few for one more, 100 are many."""
+    find = loop("c0", 0, 7, below(("eq", C - N + 1), Call("A", (C,))))
+    for most, apart in ((6, False), (100, True)):
+        body = (find, For("c1", (aff(3),), (N,), 1, False, (loop("c2", 0, most, Call("B", (D, N))),)))
+        (made,) = least_apart(known(), body)
+        assert isinstance(made, If) and made.conditions == (("ge", N - 2),) and made.other == (Call("A", (aff(0),)),)
+        inside = made.body[0]
+        assert (isinstance(inside, If) and inside.other == (Call("A", (aff(1),)),)) is apart
+        for n in range(1, 8):
+            assert run((made,), N=n, M=7) == run(body, N=n, M=7)
+
+
+def test_all_of_a_few_sizes_are_apart_where_each_loop_has_numbers():
+    find = loop("c0", 0, 7, below(("ge", N - 2 - C), Call("A", (C,))))
+    made = least_apart(known(3, 4), (find,))
+    calls = [tuple(Call("A", (aff(v),)) for v in range(n - 1)) for n in (3, 4)]
+    assert made == (If((("ge", 3 - N),), calls[0], (), calls[1]),)
+    (made,) = least_apart(known(2, 4), (find,))
+    assert isinstance(made, If) and made.conditions == (("ge", 2 - N),)
+    for least, most in ((3, 8), (0, 1), (1, 3)):  # too many; 0; and nothing is called at 1
+        assert least_apart(known(least, most), (find,)) == (find,)
+
+
 CYCLIC = """[N] -> { D[p, k] : 0 <= k < N and k mod 8 = p and 0 <= p < 8;
                      A[p, k, i] : 0 <= k < i < N and k mod 8 = p and 0 <= p < 8;
                      B[p, k, j, i] : 0 <= k < j < N and j <= i < N and j mod 8 = p and 0 <= p < 8 }"""

@@ -60,3 +60,13 @@ def test_a_test_that_one_part_asks_behind_another_one_is_asked_once_for_all():
         call,
         If((Y, A), (loop,)),
     )
+
+
+def test_what_one_part_always_asks_and_others_may_is_asked_before_all_of_them():
+    n, m = var("n"), var("m")
+    first, small, large = ("ge", 3 - n), ("ge", 4 - m), ("ge", m - 5)
+    a, t, u = Call("A", ()), Call("T", ()), Call("U", ())
+    beside = If((large,), (t, If((first,), (u,)))), If((small,), (t, If((first,), (u, u))))
+    (made,) = asked_apart((If((first,), (a,)), *beside))
+    assert isinstance(made, If) and made.conditions == (first,) and made.other == (t,)
+    assert asked_apart(beside) == beside  # none asks it always

@@ -46,6 +46,33 @@ TREES = {
              { filter: "{ T[] }" } ] } }""",
         {0: 1, 1: 1, 2: 1, 3: 14, 9: 83},
     ),
+    "a loop of two iterations, in which others find nothing from 1 on, and one beside it": (
+        """{ domain: "[N] -> { S[i, j] : i mod 4 = 3*floor((3*floor(i/4) + (i mod 4))/3) - 3*floor(i/4)
+                                       and 1 <= i < N and 0 <= j < N }", child: { schedule:
+             "[N] -> [{ S[i, j] -> [(2 - N)] }, { S[i, j] -> [((2j + 1) mod 3)] }]",
+             options: "[N] -> { isolate[[] -> [p0, p1]] : p0 <= 3 and 2 <= p1 <= 4 }" } }""",
+        {1: 1, 3: 1, 4: 20, 9: 91, 40: 1046},
+    ),
+    "two sizes, one after another, at which few of many tests find something": (
+        """{ domain: "[N] -> { S[i] : N - 1 <= i <= 1; T[] : N <= 0 }", child: { schedule: "[N] -> [
+             { S[i] -> [(floor(((2i + 2) mod 3)/4))]; T[] -> [(0)] }, { S[i] -> [(0)]; T[] -> [(0)] },
+             { S[i] -> [(floor(i/8))]; T[] -> [(0)] }, { S[i] -> [(((2i + 2) mod 3) mod 4)]; T[] -> [(1)] },
+             { S[i] -> [(0)]; T[] -> [(1)] }, { S[i] -> [(floor(i/2) mod 4)]; T[] -> [(0)] }]",
+             options: "{ separate[2]; unroll[5] }", child: { set: [
+             { filter: "{ T[] }", child: { guard: "[N] -> { [p0, p1, p2, p3, p4, p5] : p2 <= 8 and p3 <= p0 }" } },
+             { filter: "{ S[i] }" } ] } } }""",
+        {0: 53, 1: 3, 2: 2, 3: 1, 40: 1},
+    ),
+    "one size that three of four parts ask, one of them always": (
+        """{ domain: "[N, M] -> { S[i, j] : N - 1 <= i <= 1 and 0 <= j <= 2; T[];
+                                  U[i, j] : M <= 4 and i = 3 and N - 1 <= j <= 2 }", child: { schedule:
+             "[N, M] -> [{ S[i, j] -> [(floor(i/8))]; T[] -> [(1)]; U[i, j] -> [(floor((M + i + 1)/2) - 1)] },
+             { S[i, j] -> [((1 - i) mod 2)]; T[] -> [(0)]; U[i, j] -> [(floor((N + 1)/2) - i)] }]", child: { schedule:
+             "[N, M] -> [{ S[i, j] -> [(floor(i/4) mod 2)]; T[] -> [(0)]; U[i, j] -> [((M + i + 1) mod 2)] },
+             { S[i, j] -> [(1)]; T[] -> [(0)]; U[i, j] -> [((N + 1) mod 2)] }]", child: { sequence: [
+             { filter: "{ U[i, j] }" }, { filter: "{ T[] }" }, { filter: "{ S[i, j] }" } ] } } } }""",
+        {4: 1, 5: 1, 40: 1},
+    ),
     "many values that one has alone of a loop of which at other sizes and remainders others have more than it": (
         """{ domain: "[N] -> { S[i] : 4*floor((N + 3)/4) - 1 <= N and 0 <= i <= N;
              T[i] : N <= 8*floor(N/8) + 3 and 0 <= i <= 3; U[i] : N <= -2 and 0 <= i <= 4;
@@ -1175,7 +1202,7 @@ TREES = {
     "sizes of which one statement has a few more than the other": (
         """{ domain: "[N] -> { S[i] : N <= 4 and 0 <= i <= 2; T[i] : N - 1 <= i <= 5 }", child: { schedule:
              "[{ S[i] -> [(i)]; T[i] -> [((1 - 2i) mod 3)] }, { S[i] -> [(i)]; T[i] -> [((3 - i) mod 4)] }]" } }""",
-        {4: 48, 5: 5, 6: 4, 7: 1},
+        {4: 49, 5: 3, 6: 2, 7: 1},
     ),
     "a greatest size that integers do not reach": (
         """{ domain: "[N] -> { S[i, j] : 2 <= i mod 4 and i <= N - 2*floor(j/2) + 1 and N <= 2i <= N + 2
@@ -1246,7 +1273,7 @@ TREES = {
              schedule: "[M] -> [{ S[] -> [(0)]; T[i] -> [(-(i mod 4))] },
              { S[] -> [(M + 2)]; T[i] -> [((i + 1) mod 2)] }]",
              child: { sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[] }" } ] } } }""",
-        {1: 23, 4: 7, 9: 2, 40: 7},
+        {1: 4, 2: 2, 4: 7, 9: 2, 40: 7},
     ),
     "sizes at which one of three has none, where all are small": (
         """{ domain: "[N] -> { S[i] : N <= 3 and -3 <= i <= 3 - N; U[i] : N <= -4 and 1 <= i < 5; V[] : -1 <= N <= 3 }",

@@ -1,6 +1,7 @@
 """Sizes at which a statement has nothing are told apart where code for all of them tests much for few calls."""
 
 from contextlib import suppress
+from itertools import product
 
 import pytest
 
@@ -45,7 +46,14 @@ APART = {
     "sizes without which code of neither has anything": (
         """{ domain: "[N] -> { S[i] : N <= 4 and (N + i) mod 3 = 1 and N <= i <= 4; T[i] : N - 2 <= i <= 3 }", child: {
              schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }, { S[i] -> [(2*i)]; T[i] -> [(i)] }]" } }""",
-        {0: 59, 4: 5, 6: 1, 40: 1},
+        {0: 60, 2: 4, 4: 5, 6: 1, 40: 1},
+    ),
+    "odd sizes, at which loops of one run for nothing, and ask for it in those of the other": (
+        """{ domain: "[N] -> { S[i, j] : N mod 2 = 0 and N <= 2i <= N + 2 and 0 <= j <= 1;
+                               T[i] : 1 <= i <= 4 }", child: {
+             schedule: "[{ S[i, j] -> [(j)]; T[i] -> [(i mod 4)] },
+               { S[i, j] -> [(floor((2i + 1)/3))]; T[i] -> [(i)] }]", options: "{ separate[1] }" } }""",
+        {1: 6, 2: 29, 3: 6, 4: 35, 5: 6, 10: 35, 40: 30},
     ),
 }
 
@@ -78,7 +86,7 @@ def test_sizes_are_told_apart_where_steps_suffice_for_code_of_one_kind(monkeypat
     found = scan(tree)
     assert len(made) == 2
     assert all(deviation(tree, found, {"N": n}) is None for n in range(-3, 8))
-    assert {n: counted(found.body, {"N": n}) for n in most} == {0: 56, 4: 4, 6: 2, 40: 2}
+    assert {n: counted(found.body, {"N": n}) for n in most} == {0: 56, 2: 42, 4: 4, 6: 2, 40: 2}
     assert "if (N <= 3) {" in str(found) and "N <= 5" not in str(found)
 
 
@@ -93,6 +101,23 @@ def test_what_is_known_of_names_ends_where_steps_are_missing_inside():
         with writer.ranging("c0", (aff(1),), (aff(9),), 2, aff(1)):
             raise BudgetExceeded("no steps are left")
     assert writer.ranges == before and not writer.strides
+
+
+def test_places_at_which_little_is_asked_anyway_do_not_keep_sizes_together():
+    """With M = 5 S has nothing: where T has nothing, too, as at N = 3, few tests say so, and at N = 9 many find T."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j, k] : 2M <= N - 6 and M - 1 <= i <= 3 and -1 <= j <= 2 and 0 <= k <= j;
+             S[i, j, k] : N - 2 <= 2M and M - 1 <= i <= 3 and -1 <= j <= 2 and 0 <= k <= j;
+             T[i] : M <= N and 0 <= i <= 1 }", child: { context: "[N, M] -> { [] : N >= -1 and 2 <= M <= 5 }", child: {
+             schedule: "[{ S[i, j, k] -> [(floor((i + 1)/2) - k - 1)]; T[i] -> [(floor((3i + 7)/8) - 1)] },
+             { S[i, j, k] -> [(((1 - i) mod 2) + 1)]; T[i] -> [(0)] },
+             { S[i, j, k] -> [(floor((-i)/2) + 2*floor((i + 1)/2))]; T[i] -> [(floor(i/2))] }]",
+             options: "{ atomic[1] }" } } }"""
+    )
+    found = scan(tree)
+    for n, m in product(range(-1, 20), range(2, 6)):
+        assert deviation(tree, found, {"N": n, "M": m}) is None
+    assert [counted(found.body, {"N": n, "M": 5}) for n in (3, 5, 9, 10, 40)] == [2, 5, 5, 5, 5]
 
 
 def test_remainders_and_other_sizes_are_those_that_a_context_leaves():

@@ -64,6 +64,7 @@ MOST = 12  # ways to calls beyond which they are not looked at
 LONG = 3  # comparisons of one of some conditions, at most
 WORTH = 1500  # steps that one of these may take
 FEW = 7  # tests for nothing that cost less than one more at all sizes
+SMALL = 5  # the same of those made at sizes from 1 on
 BESIDE = 3  # the same of neighbours, not all of the code
 
 
@@ -174,7 +175,7 @@ def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast,
         return body
     there = [known.given(_holding(*mine)) if mine else None for mine in each]
     alike = _alike(known)
-    natural = alike.given(_holding(*[(((c, 1),), 0) for c in sizes]))
+    natural = _natural(alike, 0)
     best: tuple[int, int, Row] | None = None
     for row in rows:
         if natural.implies(*row):
@@ -268,7 +269,7 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False, few: float
     Parameters
     ----------
     remainders : whether rows are those of remainders of sizes alone.
-    few : how many tests are a few; less for a row that a size has at half of its values.
+    few : how many tests are a few; less for a row that a size has at half of its values, or that sizes from 1 on lack.
     """
     out, columns = System(), known.columns
     rows = [columns.bare(*row) for row in required(known, body).every_ge()]
@@ -277,10 +278,12 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False, few: float
         if not columns.of_sizes(key) or floors != remainders or (floors and not periodic(columns.aff(key, 0))):
             continue
         if not known.given(out).implies(key, const):
-            there = _alike(known).given(out).given(_holding((negated(key), -const - 1)))
-            if many(there, body, BESIDE if _at_half(known, (key, const)) else few) or any(
-                _asked_inside(known, node, (key, const)) for node in body
-            ):
+            alike = _alike(known)
+            there = alike.given(out).given(_holding((negated(key), -const - 1)))
+            least = BESIDE if _at_half(known, (key, const)) else few
+            if not floors and least > SMALL and not _natural(alike, 1).implies(key, const):
+                least = SMALL
+            if many(there, body, least) or any(_asked_inside(known, node, (key, const)) for node in body):
                 out.ge(key, const)
     return out
 
@@ -301,6 +304,11 @@ def _alike(known: Known) -> Known:
     same = System()
     same.eqs = [(((a, 1), (b, -1)), 0) for a, b in pairwise(sizes)]
     return known.given(same) if same.eqs else known
+
+
+def _natural(known: Known, least: int) -> Known:
+    """What is known where all sizes are at least a number."""
+    return known.given(_holding(*[(((known.columns.ids[name], 1),), -least) for name in known.columns.sizes]))
 
 
 def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condition, ...]:

@@ -13,7 +13,9 @@ With its number put in, loops run over numbers and conditions are true or false:
 running it. Other sizes may stand in what is called. It takes one test more at all other sizes, where each of these
 loops has more values, and a call more of code for each that is left. Where a condition inside is one that the new one
 decides, it is no test more: so it is with `n <= 0` in the other branch of `n >= 2`, where n = 1 is apart. Where
-the same is called at the next value or two, these are apart with it: one test tells them all.
+the same is called at the next value or two, these are apart with it: one test tells them all. Where other code follows
+that makes very many tests, the next end is apart, too; and where a condition leaves a size few values, all of them may
+be: then no loop is left.
 """
 
 from __future__ import annotations
@@ -49,13 +51,13 @@ from polyvolta.sets import var
 
 CALLS = 5  # calls that are written out, at most
 EACH = 3  # tests for each of them up to which they are left in loops, which may run for them alone
-NEXT = 15  # tests at the next size from which on one more is little
+NEXT, THEN = 15, 40  # tests at the next size from which on one more is little; and a second one
 FREE = 2  # the same where one more at the end spares one elsewhere
 LIKE = 3  # values that may be apart, from the end on
 FEW, BELOW, MANY = 6, 10, 200  # the same of all, and below a condition; tests beyond which they are not looked for
 
 
-def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[Ast, ...]:
+def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW, again: bool = True) -> tuple[Ast, ...]:
     """The same code with what it calls at the end of a size's values written out, if that is little and tests are many.
 
     That it has such an end is promised, or a condition around says so, or that one failed; and there is none at the
@@ -68,6 +70,7 @@ def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[As
     Parameters
     ----------
     few : tests up to which calls are left in loops where one more is made elsewhere.
+    again : whether the next end may be apart, too, below the new condition: it is one test more at all that are left.
     """
     for name in sorted(_deciding(known.columns.sizes, body)):
         col = known.columns.ids[name]
@@ -77,6 +80,9 @@ def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[As
         elif most is not None and least is None:
             end, step = most, -1
         else:
+            found = _each_apart(body, name, least, most, few) if least is not None and most is not None else ()
+            if found:
+                return found
             continue
         if end < 0:
             continue
@@ -89,9 +95,42 @@ def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW) -> tuple[As
                 more: tuple[Condition, ...] = (("ge", step * (var(name) - last) - 1),)
                 inside = asked_once(body, more)
                 tests, spared = _beside(body, inside, {name: last + step})
-                if spared or (end > 0 and tests >= NEXT and total > max(few, EACH * len(there.calls))):
+                if spared or (
+                    end > 0 and tests >= (NEXT if again else THEN) and total > max(few, EACH * len(there.calls))
+                ):
+                    if again:
+                        inside = least_apart(known.given(stating(known, more)), inside, BELOW, False)
                     return (If(more, inside, body[0].at, tuple(there.calls)),)
     return each(body, lambda node: _inside(known, node))
+
+
+def _each_apart(body: tuple[Ast, ...], name: str, least: int, most: int, few: int) -> tuple[Ast, ...]:
+    """What code calls at each of a size's few values written out, if tests are many for that; nothing elsewhere.
+
+    At each every loop and condition must be decided, and something called. Each value but the last takes a test, so
+    that no value has more than two, and what runs at one is what code ran there.
+
+        for (c0 = (n + 2)/3 - 1; c0 <= 1; c0++)                      if (n <= 3) {
+          for (c1 = max(0, (2*n + 1)/3 - 2*c0 - 1); ...)               T(2);
+            if (c1 == 0 && 3*c0 + 1 >= n) T(3*c0);            ->       T(3);
+            else T(3*c0 + 2);                                        } else
+                                                                       T(3);
+    """
+    if least < 1 or most - least >= LIKE:
+        return ()
+    runs = [Run() for _ in range(least, most + 1)]
+    try:
+        for value, there in enumerate(runs, least):
+            there.run(body, {name: value})
+    except Undecided:
+        return ()
+    calls = [len(there.calls) for there in runs]
+    if not all(calls) or sum([there.tests for there in runs]) <= max(few, EACH * sum(calls)):
+        return ()
+    out: tuple[Ast, ...] = tuple(runs[-1].calls)
+    for value, there in reversed([*enumerate(runs[:-1], least)]):
+        out = (If((("ge", value - var(name)),), tuple(there.calls), body[0].at, out),)
+    return out
 
 
 def _alike(known: Known, body: Sequence[Ast], name: str, there: Run, end: int, step: int) -> tuple[int, int]:

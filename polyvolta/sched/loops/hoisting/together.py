@@ -39,6 +39,7 @@ from polyvolta.sched.loops.ast import (
     has_loops,
     mapped,
     negation,
+    same,
     within,
 )
 from polyvolta.sched.loops.hoisting.either import said
@@ -162,8 +163,8 @@ def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
 
     One of the parts asks it first, whatever else is so, and another one, or a loop in it, behind others: where it fails
     none of these is asked, so that no place has more tests than before. It costs a second text of a few calls; no loop
-    is written twice. Where it is asked three times or fewer, a call stands there that nothing is asked for: conditions
-    may exclude one another (`branched`) without.
+    is written twice. Where it is asked three times or fewer, a call stands there that nothing is asked for, also one
+    for two that exclude each other: conditions may exclude one another (`branched`) without.
     """
     found = _in_branches(body)
     if found is not None:
@@ -185,11 +186,25 @@ def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:
             continue
         inside = body[first:end]
         other = tidied(asked_once(_without(inside, c), negation((c,)))) if _simple(inside) else None
+        other = None if other is None else _halves(other)
         plain = other is not None and (sum(times) > 3 or any(isinstance(node, Call) for node in other))
         if other and plain and _few_calls(other):
             at = next(node.at for node in inside if isinstance(node, If))
             best = sum(times), first, end, If((c,), tidied(asked_once(inside, (c,))), at, other)
     return None if best is None else best[1:]
+
+
+def _halves(body: Sequence[Ast]) -> tuple[Ast, ...]:
+    """Some code where two neighbours that do the same, one wherever the other does not, are what they do."""
+    out: list[Ast] = []
+    for node in body:
+        last = out[-1] if out else None
+        if isinstance(node, If) and isinstance(last, If) and not (node.other or last.other):
+            if {*node.conditions} == {*negation(last.conditions)} and (both := same(last.body, node.body)):
+                out[-1:] = both
+                continue
+        out.append(node)
+    return tuple(out)
 
 
 def _simple(body: Sequence[Ast]) -> bool:

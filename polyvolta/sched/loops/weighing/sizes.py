@@ -10,6 +10,9 @@ any of them: in bounds that are extremes of those of several, in conditions at e
 asked for once instead, and either code is made by itself, knowing it. Which code is better is found by running both at
 a few numbers: what is called and in which order is the same whatever they say. Cost: one test more at other sizes, the
 code of what runs at both kinds of sizes twice, and another scan where most tests are for nothing.
+
+A size may be even or odd, too: of T[i] -> [i] and S[i] -> [i/3] for even n, code of all asks in loops of T whether S is
+there, and runs loops that are S's alone.
 """
 
 from __future__ import annotations
@@ -24,9 +27,8 @@ from polyvolta.sched.loops.conditions import implied
 from polyvolta.sched.loops.few_values import of_few_values
 from polyvolta.sched.loops.hoisting.least import Run, Undecided
 from polyvolta.sched.loops.hoisting.needs import required, seldom
-from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known, sides
-from polyvolta.sched.loops.rows.linear import LOCAL, System
+from polyvolta.sched.loops.rows.linear import LOCAL, Key, System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
@@ -45,6 +47,7 @@ TRIED, ONCE = 2, 6  # sizes for which code is made; the same where only a call m
 WORTH = 2000  # steps to find what statements say of sizes
 
 Case = tuple[System, tuple[Ast, ...]]  # rows over sizes, and the code where they hold
+Said = tuple[Key, int, int]  # a row over a size `>= 0`, with 0; or one that is even, with 2
 Places = Sequence[tuple[Mapping[str, int], float]]  # sizes, and the tests that are few enough there
 
 
@@ -61,7 +64,9 @@ def by_absence(
     thirds as much, and nowhere more. Sizes are looked at where most tests are for nothing, as those of a loop or under
     a condition that calls nothing, whatever others are; and where fewer are, but many find each call (`_found_late`),
     if too many are not made by code that runs whole there, and is none of what the sizes lack (`_whole`). Large sizes
-    are looked at before small ones: they are more.
+    are looked at before small ones: they are more; and even and odd ones last, for other sizes may cut loops. Places
+    count at which anything is called, or more than a few tests are made: where little is asked to find nothing, nothing
+    is to be spared.
     If the code of small sizes then would test more than that of all, or takes too many steps, they keep this.
 
     Parameters
@@ -69,8 +74,8 @@ def by_absence(
     make : the code where some rows hold; sizes at which that takes too many steps are not told apart.
     once : whether loops are to stand once (`atomic`): beside them stands one call alone.
     """
-    found: dict[Row, list[tuple[Mapping[str, int], float]]] = {}
-    order: dict[Row, tuple[bool, bool, float]] = {}
+    found: dict[Said, list[tuple[Mapping[str, int], float]]] = {}
+    order: dict[Said, tuple[int, bool, float]] = {}
     for row, far in product(_rows(known, pieces), FIRST):
         if row in order:
             continue
@@ -79,16 +84,16 @@ def by_absence(
         said = [one for _, one in each]
         if not said or not all(idle > FEW for _, idle, _ in said):
             continue
-        large = seldom(known, *row)
+        large = not row[2] and seldom(known, *row[:2])
         if all(idle > tests - idle for tests, idle, _ in said):
-            order[row] = False, not large, -max([tests for tests, _, _ in said])
+            order[row] = row[2], not large, -max([tests for tests, _, _ in said])
         elif all(_found_late(*one, large) for one in said) and all(
             _whole(body, at) <= FEWER * tests for at, (tests, _, _) in each
         ):
-            order[row] = True, not large, -max([tests / max(1, calls) for tests, _, calls in said])
+            order[row] = row[2] or 1, not large, -max([tests / max(1, calls) for tests, _, calls in said])
         found[row] = [(at, tests) for at, (tests, _, _) in each]
     for row in sorted(order, key=lambda row: order[row])[: ONCE if once else TRIED]:
-        there, elsewhere = sides(*row)
+        there, elsewhere = _sides(*row)
         beside: tuple[Ast, ...] = ()
         with suppress(BudgetExceeded):
             beside = make(elsewhere)
@@ -102,7 +107,7 @@ def by_absence(
                 inside = make(there)
                 if inside and _tests_less(inside, small):
                     return (there, inside), (elsewhere, beside)
-            if seldom(known, *row):
+            if row[2] or seldom(known, *row[:2]):
                 return (there, tuple(body)), (elsewhere, beside)
     return None
 
@@ -156,7 +161,7 @@ def _found_late(tests: float, idle: int, calls: int, large: bool) -> bool:
 
 
 def _near(
-    known: Known, row: Row, body: Sequence[Ast], sign: int, much: bool
+    known: Known, row: Said, body: Sequence[Ast], sign: int, much: bool
 ) -> Iterator[tuple[Mapping[str, int], float]]:
     """Sizes near those where a row begins to hold (sign 1), or not to, and the tests that other code may make there."""
     for at in places(known, row, NEAR, sign):
@@ -183,34 +188,50 @@ def _tests_less(body: Sequence[Ast], most: Places) -> bool:
     return all(counted(body, at)[0] <= tests for at, tests in most)
 
 
-def _rows(known: Known, pieces: Sequence[Piece]) -> list[Row]:
-    """What a number says of a size in one of some pieces and not in all."""
-    each: list[dict[Row, None]] = []
+def _rows(known: Known, pieces: Sequence[Piece]) -> list[Said]:
+    """What a number says of a size in one of some pieces and not in all, or that it is even or odd."""
+    each: list[dict[Said, None]] = []
     with suppress(BudgetExceeded):
         for piece in pieces:
             gone = {c for c in piece.system.columns() if c >= LOCAL}
             s = of_few_values(known, bounded(WORTH, piece.system.without, gone, known.low, known.high).copy())
-            rows = [row for row in s.ineqs.items() if len(row[0]) == 1 and known.columns.of_sizes(row[0])]
-            rows = [row for row in rows if abs(row[0][0][1]) == 1 and row[0][0][0] not in known.columns.floors]
-            each.append(dict.fromkeys(row for row in rows if not known.implies(*row)))
+            rows = [(*row, 0) for row in s.ineqs.items() if not known.implies(*row)]
+            rows += [row for row in s.mods if row[2] == 2 and not known.implies_mod(*row)]
+            rows = [row for row in rows if len(row[0]) == 1 and known.columns.of_sizes(row[0])]
+            each.append(
+                dict.fromkeys(r for r in rows if abs(r[0][0][1]) == 1 and r[0][0][0] not in known.columns.floors)
+            )
         all_rows = dict.fromkeys(row for rows in each for row in rows)
         return [row for row in all_rows if not all(row in rows for rows in each)]
     return []
 
 
-def places(known: Known, row: Row, far: Iterable[int], sign: int) -> Iterator[dict[str, int]]:
+def _sides(key: Key, const: int, d: int) -> tuple[System, System]:
+    """Where a row holds, and where it does not: a system each."""
+    if not d:
+        return sides(key, const)
+    there, elsewhere = System(), System()
+    there.mod(key, const, d)
+    elsewhere.mod(key, const + 1, d)
+    return there, elsewhere
+
+
+def places(known: Known, row: Said, far: Iterable[int], sign: int) -> Iterator[dict[str, int]]:
     """Sizes from 1 on at which a row holds (sign 1), or not: so far from the last ones where it does, others alike.
 
-    Those of which numbers are known are as near to the others as these say.
+    Those of which numbers are known are as near to the others as these say, and those that are even, or odd, near them.
     """
-    ((col, v),), const = row
+    ((col, v),), const, d = row
     columns = known.columns
     first = -const * v if sign > 0 else (-const - 1) * v
+    if d:
+        first = max(OTHERS[0], known.low.get(col, 0))
+        first += (v * first + const + (sign < 0)) % d
     for n in far:
         for other in OTHERS if len(columns.sizes) > 1 else OTHERS[:1]:
             ids = [columns.ids[name] for name in columns.sizes]
             at = {c: int(min(max(other, known.low.get(c, other)), known.high.get(c, other))) for c in ids}
-            at[col] = first + sign * v * n
+            at[col] = first + d * n if d else first + sign * v * n
             rows = [r for r in known.ineqs.items() if all(c in at for c, _ in r[0])]
             if at[col] > 0 and all(k + sum([w * at[c] for c, w in key]) >= 0 for key, k in rows):
                 yield {name: at[columns.ids[name]] for name in columns.sizes}
