@@ -27,6 +27,7 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclus
 from polyvolta.sched.loops.rows.lengths import span
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
+from polyvolta.sched.loops.spans.alone import at_ends
 from polyvolta.sched.loops.spans.cases import by_calls
 from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
@@ -99,13 +100,12 @@ class BandLoops(Outer):
         """A group as several that have no holes, if these are found in few steps."""
         if len(group.lanes) < 2 or len(classes(group.lanes, k, self.columns[k])) < 2:
             return [group]
-        inside = self.typed("separate", k + 1, group.lanes)
-        free = self.child is None
+        inside, first = self.typed("separate", k + 1, group.lanes), self.first(known, k)
         below = inside or (self.child is not None and cut_below(self.child))
-        place = Place(once, last, inside, below, free, self.atomic(k, group.lanes))
-        return self.writer.searched(
-            [group], lambda kn: parted(kn, group, k, self.columns, self.first(kn, k), place), known
-        )
+        place = Place(once, last, inside, below, self.child is None, self.atomic(k, group.lanes))
+        found = self.writer.searched([group], parted, known, group, k, self.columns, first, place)
+        cut = lambda kn, g: at_ends(kn, g, k, self.columns, first)  # noqa: E731
+        return self.writer.ended(known, found, cut) if once and not last else found
 
     def tested_apart(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several, if filters below tell few of its values from many, and that is found in few steps."""

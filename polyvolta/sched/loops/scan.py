@@ -54,6 +54,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
+from polyvolta.sched.loops.weighing.ends import late, sooner
 from polyvolta.sched.loops.weighing.large import better, large
 from polyvolta.sched.loops.weighing.nothing import something_before
 from polyvolta.sched.loops.weighing.residues import remainders_before, residues_before
@@ -235,7 +236,9 @@ def _scanned(
 
 
 def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None, branches: bool) -> Scan:
-    """The loops of a tree; of two cases of sizes, which a scanner of their own makes, where these test less."""
+    """The loops of a tree; as other scanners make them, with fewer cells, for two cases of sizes, or with ends apart,
+    where these test less.
+    """
     one, before = scanner(), left()
     never = context is not None and context.is_empty()
     pieces = () if never else tuple(instances(one.columns, domain.domain, ()))
@@ -243,31 +246,60 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
     steps = before - left() if before < inf else LARGE
     if one.rough and large(body):
         with suppress(BudgetExceeded):
-            found = bounded(int(min(steps, left() / 2)), _joined, scanner, domain, branches)
+            found = bounded(int(min(steps, left() / 2)), _made, _joining(scanner), domain, branches)
             one, body = found if better(one.known, found[1], body) else (one, body)
-    if branches and one.parted and len(pieces) > 1:
-        found, other, most = None, cache(partial(_joining, scanner, one.joins)), int(min(2 * steps, AGAIN))
-        again = partial(_within, other, domain)
-        once = _atomic(domain, frozenset(parameters(domain)))
-        brief = partial(bounded, BRIEF, again) if once or steps > LARGE else again
-        with suppress(BudgetExceeded, NotScannable):
-            found = bounded(most, by_absence, one.known, pieces, body, brief, once)
-        if found is not None:
-            (there, inside), (_, beside) = found
-            first, one = one, other()
-            stays, conditions = inside is body, stated(one.columns, there, one.tidy)
-            if stays:
-                one.share(first)
-                inside = asked_once(inside, conditions)
-            elif not once:
-                with suppress(BudgetExceeded, NotScannable):
-                    inside = bounded(most, _told_again, one, there, pieces, inside, again)
-            body = (If(conditions, inside, (0,), beside),)
-            if not stays and has_rows(sizes := needed_in_all(one.known, found)):
-                body = guarded(stated(one.columns, sizes, one.tidy), body, (0,))
+    if branches and one.parted:
+        first, most = one, int(min(2 * steps, AGAIN))
+        told = partial(_told_apart, scanner, domain, pieces, most, steps > LARGE)
+        one, body = told(one, body)
+        if steps <= LARGE and first.uncut and late(one.known, body) and first.has_ends():
+            with suppress(BudgetExceeded, NotScannable):
+                cut = _joining(scanner, first.joins, True)
+                found = told(*bounded(most, _made, cut, domain, branches))
+                one, body = found if sooner(one.known, found[1], body) else (one, body)
     ranges = {**one.ranges, **one.seen}
     made = Scan(body, one.extents, ranges, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))
+
+
+def _told_apart(
+    scanner: Callable[[], Scanner],
+    domain: Domain,
+    pieces: Sequence[Piece],
+    most: int,
+    large: bool,
+    one: Scanner,
+    body: tuple[Ast, ...],
+) -> tuple[Scanner, tuple[Ast, ...]]:
+    """The code with two cases of sizes, which a scanner of their own makes, where these test less; and what made it.
+
+    Parameters
+    ----------
+    most : steps in which these are looked for.
+    large : whether code of one of them is to be found in few steps, as all of it took many.
+    """
+    if len(pieces) < 2:
+        return one, body
+    found, other = None, cache(partial(_joining, scanner, one.joins, one.ends))
+    again, once = partial(_within, other, domain), _atomic(domain, frozenset(parameters(domain)))
+    brief = partial(bounded, BRIEF, again) if once or large else again
+    with suppress(BudgetExceeded, NotScannable):
+        found = bounded(most, by_absence, one.known, pieces, body, brief, once)
+    if found is None:
+        return one, body
+    (there, inside), (_, beside) = found
+    first, one = one, other()
+    stays, conditions = inside is body, stated(one.columns, there, one.tidy)
+    if stays:
+        one.share(first)
+        inside = asked_once(inside, conditions)
+    elif not once:
+        with suppress(BudgetExceeded, NotScannable):
+            inside = bounded(most, _told_again, one, there, pieces, inside, again)
+    body = (If(conditions, inside, (0,), beside),)
+    if not stays and has_rows(sizes := needed_in_all(one.known, found)):
+        body = guarded(stated(one.columns, sizes, one.tidy), body, (0,))
+    return one, body
 
 
 def _atomic(node: Node, sizes: frozenset[str]) -> bool:
@@ -283,16 +315,15 @@ def _atomic(node: Node, sizes: frozenset[str]) -> bool:
     return any(_atomic(child, sizes) for child in node.children)
 
 
-def _joining(scanner: Callable[[], Scanner], joins: bool = True) -> Scanner:
-    """A scanner whose cells are as few as what is exact tells apart, or as many as there are."""
+def _joining(scanner: Callable[[], Scanner], joins: bool = True, ends: bool = False) -> Scanner:
+    """A scanner whose cells are as few as what is exact tells apart or as many as there are, with ends apart or not."""
     one = scanner()
-    one.joins = joins
+    one.joins, one.ends = joins, ends
     return one
 
 
-def _joined(scanner: Callable[[], Scanner], domain: Domain, branches: bool) -> tuple[Scanner, tuple[Ast, ...]]:
-    """The code with fewer cells, and what has made it."""
-    one = _joining(scanner)
+def _made(one: Scanner, domain: Domain, branches: bool) -> tuple[Scanner, tuple[Ast, ...]]:
+    """A scanner, and the code that it makes."""
     return one, _finished(one, one.known, domain, tuple(instances(one.columns, domain.domain, ())), branches)
 
 

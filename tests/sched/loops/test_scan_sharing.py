@@ -182,16 +182,19 @@ child:
 
 def test_what_one_statement_asks_and_all_others_imply_stands_outside():
     got = tree(
-        "{ S[i, j] : 0 <= i <= 14 and 8 <= i and 0 <= j <= 4; T[i, j] : i = 10 and 0 <= j <= 4; U[i] : 0 <= i <= 14 }",
-        ["S[i, j] -> [(i)]; T[i, j] -> [(i)]; U[i] -> [(i)]"],
-        ["S[i, j] -> [(j)]; T[i, j] -> [(j)]; U[i] -> [(9)]"],
+        "[N] -> { S[n, i, j] : 0 <= n < N and 8 <= i <= 14 and 0 <= j <= 4; U[n, i] : 0 <= n < N and 0 <= i <= 14; "
+        "T[n, i, j] : 0 <= n < N and i = 10 and 0 <= j <= 4 }",
+        ["S[n, i, j] -> [(n)]; T[n, i, j] -> [(n)]; U[n, i] -> [(n)]"],
+        ["S[n, i, j] -> [(i)]; T[n, i, j] -> [(i)]; U[n, i] -> [(i)]"],
+        ["S[n, i, j] -> [(j)]; T[n, i, j] -> [(j)]; U[n, i] -> [(9)]"],
     )
-    assert lines(got, {})[:5] == [
-        "for (int c0 = 0; c0 < 15; c0 += 1) {",
-        "  if (c0 >= 8)",
-        "    for (int c1 = 0; c1 < 5; c1 += 1) {",
-        "      S(c0, c1);",
-        "      if (c0 == 10)",
+    assert lines(got, *SIZES)[:6] == [
+        "for (int c0 = 0; c0 < N; c0 += 1)",
+        "  for (int c1 = 0; c1 < 15; c1 += 1) {",
+        "    if (c1 >= 8)",
+        "      for (int c2 = 0; c2 < 5; c2 += 1) {",
+        "        S(c0, c1, c2);",
+        "        if (c1 == 10)",
     ]
 
 

@@ -104,15 +104,15 @@ class Below:
         """What comes to a leaf of a piece in which members are equated to their columns, as far as guards say.
 
         Nothing where no way down lets anything through. Where one does its guards are taken as `by_all` does: the
-        others are for instances that never go there. Where there are several each has its own tests, and what numbers
-        bound a size on each bounds it here (`ends`): all that comes to a leaf goes one of them.
+        others are for instances that never go there. Its filters, and what several say, are tested on each; but what
+        numbers bound a size on each bounds it here (`ends`): all that comes to a leaf goes one of them.
         """
         some = list(islice(self.ways(known, self.node.child, (*self.at, 0), piece, ()), WAYS + 1))
         out = piece.copy()
         out.system.empty |= not some
         for c, values in some[0][1] if len(some) == 1 else ():
             out.take(c, values)
-        if 1 < len(some) <= WAYS:
+        if 0 < len(some) <= WAYS:
             there = known.given(piece.system)
             for row in self.ends(known, [part.system for part, _ in some]):
                 if not there.implies(*row):

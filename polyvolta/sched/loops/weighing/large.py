@@ -41,7 +41,7 @@ def better(known: Known, some: Sequence[Ast], others: Sequence[Ast]) -> bool:
     if _length(some) > HALF * _length(others):
         return False
     try:
-        each = [tuple([_tests(body, at, iter(range(MOST))) for body in (some, others)]) for at in _places(known)]
+        each = [tuple([_tests(body, at, iter(range(MOST))) for body in (some, others)]) for at in places(known, SIZES)]
     except Undecided:
         return False
     return bool(each) and all(a <= HARDLY * b for a, b in each)
@@ -51,10 +51,10 @@ def _length(body: Sequence[Ast]) -> int:
     return sum([1 + _length(within(node)) for node in body])
 
 
-def _places(known: Known) -> Iterator[dict[str, int]]:
-    """Sizes, all alike or two in turn, at which what is known of them holds."""
+def places(known: Known, sizes: Sequence[tuple[int, int]]) -> Iterator[dict[str, int]]:
+    """Of sizes, all alike or two in turn, those at which what is known of them holds."""
     columns = known.columns
-    for both in SIZES if columns.sizes else SIZES[:1]:
+    for both in sizes if columns.sizes else sizes[:1]:
         named = {name: both[k % 2] for k, name in enumerate(sorted(columns.sizes, key=columns.ids.__getitem__))}
         at = {columns.ids[name]: size for name, size in named.items()}
         rows = [r for r in known.ineqs.items() if all(c in at for c, _ in r[0])]
