@@ -692,6 +692,12 @@ TREES = {
              { filter: "{ S[i] : i = 1 }" } ] } }""",
         {0: 0},
     ),
+    "two statements at sizes of two remainders, which both begin at a third one": (
+        """{ domain: "[N] -> { S[i] : N mod 4 = 3 and 1 <= i < N; T[i, j] : N mod 3 = 0 and 0 <= i < N and
+             i <= j <= i + 1 }", child: { schedule: "[N] -> [{ S[i] -> [(i)]; T[i, j] -> [(2j - 3*floor(2j/3) + 1)] }]",
+             options: "[N] -> { separate[0] }" } }""",
+        {1: 2, 2: 2, 3: 29, 10: 4, 100: 4},
+    ),
     "three instances at places in a line, in atomic loops": (
         """{ domain: "{ S[i, j] : (i = 0 and j = 5) or (i = 3 and j = 1) or (i = 6 and j = -3) }", child: { schedule:
              "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }, { S[i, j] -> [(i + j)] }]",

@@ -4,6 +4,8 @@
       for (c0 ...) ...                ->      for (c0 ...) ...
 
 where N >= 1 is said by i = M mod 3 with 0 <= i < N: at M = 2 there is one from N = 3 on.
+
+    for 1 <= i < N where N mod 4 = 3, and for 0 <= i < N where N mod 3 = 0        N >= 3, not N >= 1
 """
 
 from __future__ import annotations
@@ -33,3 +35,17 @@ def met(known: Known, where: list[System], values: Sequence[System]) -> list[Sys
         if 0 < len(places) <= ALONE and all(p.surely_excludes(one) for p in places for one in values):
             out = rest
     return out
+
+
+def closer(known: Known, systems: Sequence[System], rows: System) -> System:
+    """Rows that all of some systems imply, with numbers as tight as the strides of these leave them; changes them.
+
+    A row is as one of the systems has it by its strides where all imply that: the one condition says more. Cost: a
+    linear program a system where a stride says more.
+    """
+    there = [known.given(s) for s in systems] if rows.ineqs and len(systems) > 1 else ()
+    for key, const in rows.ineqs.items():
+        for least in {place.tight(key, const)[1] for place in there}:
+            if least < rows.ineqs[key] and all(place.implies(key, least) for place in there):
+                rows.ineqs[key] = least
+    return rows

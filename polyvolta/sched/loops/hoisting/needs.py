@@ -20,6 +20,7 @@ from itertools import islice, product
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If, negation
 from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied, uncovered, widest
 from polyvolta.sched.loops.few_values import united
+from polyvolta.sched.loops.hoisting.met import closer
 from polyvolta.sched.loops.hoisting.plain import periodic
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
@@ -328,7 +329,8 @@ def _of_loop(known: Known, node: For) -> System:
         return _common(known, each)  # nothing varies with it, and that it has an iteration is said beside
     each = [s.add(loop) for s in each]
     gone = _varying(known.columns, col, each)
-    return _common(known, [s.without(gone, known.low, known.high) for s in each])
+    each = [s.without(gone, known.low, known.high) for s in each]
+    return closer(known, each, _common(known, each))
 
 
 def extent(known: Known, node: For) -> System:
