@@ -6,8 +6,10 @@ loop would run for nothing without. What the bounds ensure by themselves is not 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence as List
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf
 
 from polyvolta.sched.loops.ast import Condition, comparisons
@@ -316,8 +318,9 @@ class Around:
         if len(where) > CASES or (len(where) > FEW and b.choosing):
             return ()
         there = [state.known.given(loop) for loop in b.cases()]
-        nowhere = [known.given(place) for known in there for place in elsewhere(known, where, state.either)]
-        if not nowhere or (unlimited(state) and few_sizes(state.known, nowhere)):
+        nowhere = (known.given(place) for known in there for place in elsewhere(known, where, state.either))
+        some = next(nowhere, None)
+        if some is None or (state.unlimited and few_sizes(state.known, chain((some,), nowhere))):
             return ()
         found = self.one_of(where, state.known)
         fewer = self.writer.searched(each, met, state.known, each, values) if values and len(where) > 1 else each
@@ -421,17 +424,11 @@ def idles(state: State, known: Known, key: Key) -> bool:
     return False
 
 
-def few_sizes(known: Known, places: List[Known]) -> bool:
+def few_sizes(known: Known, places: Iterable[Known]) -> bool:
     """Whether some places have no sizes but small ones, of one at least that may be large elsewhere."""
     sizes = [known.columns.ids[name] for name in known.columns.sizes]
     large = [c for c in sizes if known.greatest((), ((c, 1),)) == inf]
     return bool(large) and all(place.greatest((), ((c, 1),)) < inf for place in places for c in large)
-
-
-def unlimited(state: State) -> bool:
-    """Whether a loop outside has values that no number bounds."""
-    loops = [state.known.columns.ids[name] for e in state.prefix for name in e.names()]
-    return any(state.known.greatest((), ((c, sign),)) == inf for c in loops if c >= LOOP for sign in (1, -1))
 
 
 def of_remainders(known: Known, key: Key) -> bool:

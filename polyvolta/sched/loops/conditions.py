@@ -7,12 +7,13 @@ left at a leaf are existentials: they are projected away, exactly, by the librar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from math import gcd, inf
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.few_values import of_few_values
 from polyvolta.sched.loops.rows.columns import Columns
-from polyvolta.sched.loops.rows.known import Known, difference, sides
+from polyvolta.sched.loops.rows.known import Known, beside_all, difference, sides
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
 from polyvolta.sched.loops.rows.pieces import system_of
 from polyvolta.sched.loops.rows.strides import residue_of
@@ -344,11 +345,11 @@ def widest(known: Known, systems: Sequence[System]) -> list[System]:
 
 def uncovered(known: Known, systems: Sequence[System], either: Sequence[Sequence[System]] = ()) -> bool:
     """Whether there is a place, as far as is known, at which none of some systems over outer columns holds."""
-    return bool(elsewhere(known, systems, either))
+    return next(elsewhere(known, systems, either), None) is not None
 
 
-def elsewhere(known: Known, systems: Sequence[System], either: Sequence[Sequence[System]] = ()) -> list[System]:
-    """The places at which none of some systems over outer columns holds, as far as is known.
+def elsewhere(known: Known, systems: Sequence[System], either: Sequence[Sequence[System]] = ()) -> Iterator[System]:
+    """The places at which none of some systems over outer columns holds, as far as is known, one after another.
 
     Parameters
     ----------
@@ -358,12 +359,8 @@ def elsewhere(known: Known, systems: Sequence[System], either: Sequence[Sequence
     for cases in either:
         if len(left) * len(cases) <= PLACES:
             left = [s.copy().add(case) for s in left for case in cases]
-    for s in systems:
-        if s.empty:  # it may have no row to say so
-            continue
-        rows = list(known.columns.without_mods(s).every_ge())
-        left = [part for whole in left for part in difference(known, whole, rows)]
-    return left
+    rows = [list(known.columns.without_mods(s).every_ge()) for s in systems if not s.empty]  # or it may have no row
+    return chain.from_iterable(beside_all(known, s, rows) for s in left)
 
 
 def loosened(known: Known, cases: list[System]) -> list[System]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import NoReturn
 
 from polyvolta.sched.loops.rows.bounds import Bounds
 from polyvolta.sched.loops.rows.columns import outside
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import Key, System
+from polyvolta.sched.loops.rows.linear import LOOP, Key, System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, PolyvoltaError
@@ -84,6 +85,12 @@ class State:
     def statements(self) -> tuple[str, ...]:
         """The statements that come this way, in order."""
         return tuple(dict.fromkeys(p.statement for p in self.pieces))
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether a loop outside has values that no number bounds."""
+        loops = [self.known.columns.ids[name] for e in self.prefix for name in e.names()]
+        return any(self.known.greatest((), ((c, sign),)) == inf for c in loops if c >= LOOP for sign in (1, -1))
 
     def fail(self, schedule: Schedule, at: Path, kind: type[PolyvoltaError], what: str, hint: str) -> NoReturn:
         """Refuse the tree, its node marked."""

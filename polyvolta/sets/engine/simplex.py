@@ -32,7 +32,7 @@ from ..errors import BudgetExceeded
 from .rows import Row
 
 SMALL = 63  # bits of numbers whose `weight` is 1
-_OBJECTIVE = 1 << 60  # the number of the row being optimised: no variable, hence never a limit
+OBJECTIVE = 1 << 60  # the number of the row being optimised: no variable, hence never a limit
 
 
 class Tableau:
@@ -57,7 +57,7 @@ class Tableau:
         self.n, self.empty = n, False
         self._rows: list[list[int]] = []
         self._basic: list[int] = []  # which variable row i is: x_v is v >= 0, the k-th slack is ~k < 0
-        self._cols = [_OBJECTIVE, _OBJECTIVE, *range(n)]  # which variable index j of the rows is, from 2 on
+        self._cols = [OBJECTIVE, OBJECTIVE, *range(n)]  # which variable index j of the rows is, from 2 on
         self._where = [-2 - v for v in range(n)]  # x_v is the row with this index, or column -index
         self.made = 0  # constraints that were added, the last of which is number -made
 
@@ -167,7 +167,7 @@ class Tableau:
         """Climb a passing objective, a form of the columns; (whether it stopped at its maximum, its last row)."""
         spend(1 + len(self._rows) * len(self._cols) // 1024)
         self._rows.append(form)
-        self._basic.append(_OBJECTIVE)
+        self._basic.append(OBJECTIVE)
         top: list[int] = []
         try:
             reached = self._climb(len(self._rows) - 1, stop)
@@ -220,7 +220,7 @@ class Tableau:
             row = rows[r]
             if stop is not None and row[1] >= stop:
                 return True
-            j, lowest = 0, _OBJECTIVE
+            j, lowest = 0, OBJECTIVE
             for k in range(2, len(row)):
                 c = row[k]
                 if c:

@@ -10,7 +10,7 @@ Values of integers are integers: a row whose minimum is above -1 is never negati
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import inf
 
@@ -27,7 +27,7 @@ from polyvolta.sched.loops.rows.linear import (
     new_column,
     plus,
 )
-from polyvolta.sched.loops.rows.tableaus import Sparse, tightened
+from polyvolta.sched.loops.rows.tableaus import Last, Sparse, tightened
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 from polyvolta.sets.engine import integer
@@ -45,11 +45,11 @@ class Known(Glance):
         "_excluded",
         "_floors",
         "_implied",
+        "_last",
         "_met",
         "_nowhere",
         "_parent",
         "_points",
-        "_shared",
         "_tab",
         "loops",
         "needed",
@@ -68,7 +68,7 @@ class Known(Glance):
         self._points: dict[tuple, list[dict[int, int]]] = {}  # integers that satisfy systems, at ends of some rows
         self.needed: dict[tuple, list[tuple[Key, int]]] = {}  # of rows and equalities the rows that others don't imply
         self.loops: dict[int, tuple[object, System]] = {}  # of loops, by identity, what they need (`hoisting.needs`)
-        self._shared: dict[tuple, tuple[int, Sparse]] = {}  # tableaus beside rows, and of how many floors they know
+        self._last = Last()  # tableaus beside rows and equalities, and of how many floors they know
         self._floors = parent._floors.copy() if parent else set()
 
     def given(self, system: System) -> Known:
@@ -156,9 +156,25 @@ class Known(Glance):
         self.know_floors((*eqs, *rows))
         return self._started().with_rows(rows, eqs)
 
+    def keep(self, part: System, tab: Sparse, floors: int) -> None:
+        """Remember the tableau of what is known and a system, of which one may ask next, and its number of floors."""
+        self._last.put((tuple(part.ineqs.items()), tuple(part.eqs), floors), tab)
+
+    def taken(self, part: System) -> tuple[Sparse, int]:
+        """`tableau` of a system, which may have been kept, and how many floors it knows."""
+        rows, eqs = tuple(part.ineqs.items()), tuple(part.eqs)
+        self.know_floors((*eqs, *rows))
+        floors = len(self._floors)
+        return self._last.pop((rows, eqs, floors)) or self.tableau(rows, eqs), floors
+
     def _beside(self, rows: Iterable[tuple[Key, int]]) -> Sparse:
-        """`tableau` without rows that are plain to see; bounds of one column last, which mostly hold then."""
-        return self.tableau(self._fewer(rows))
+        """`tableau` without rows that are plain to see, for questions; bounds of one column last, which mostly hold."""
+        rows = tuple(self._fewer(rows))
+        self.know_floors(rows)
+        what = rows, (), len(self._floors)
+        tab = self._last.pop(what) or self.tableau(rows)
+        self._last.put(what, tab)
+        return tab
 
     def _fewer(self, rows: Iterable[tuple[Key, int]]) -> list[tuple[Key, int]]:
         return sorted([r for r in dict.fromkeys(rows) if not self.says(*r)], key=lambda r: -len(r[0]))
@@ -190,11 +206,7 @@ class Known(Glance):
         if plain is not None:
             return plain
         self.know_floors((*some, *others))
-        floors, tab = self._shared.get(some, (-1, None))
-        if tab is None or floors < len(self._floors):
-            tab = self._beside(some)
-            self._shared[some] = len(self._floors), tab
-        return self._top(tab.with_rows(self._fewer(others)), key, enough)
+        return self._top(self._beside(some).with_rows(self._fewer(others)), key, enough)
 
     def _top(self, tab: Sparse, key: Key, enough: int | None) -> float | Fraction:
         """The greatest value of `key . x` in a tableau; see `greatest`."""
@@ -404,8 +416,19 @@ def sides(key: Key, const: int) -> tuple[System, System]:
 
 def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list[System]:
     """Disjoint systems of the points of `a` at which not all rows hold; all rows are asked of one tableau."""
-    out = []
-    a, tab = a.copy(), None
+    return list(beside_all(known, a, (rows,)))
+
+
+def beside_all(known: Known, a: System, each: Sequence[Sequence[tuple[Key, int]]]) -> Iterator[System]:
+    """Disjoint systems of the points of `a` at which of each of several lots of rows not all hold.
+
+    They are found one after another: whether there is any takes no more than the first one.
+    """
+    if not each:
+        yield a
+        return
+    rows, *others = each
+    a, tab, floors = a.copy(), None, 0
     for key, const in rows:
         part = a.copy()
         part.ge(negated(key), -const - 1)
@@ -413,11 +436,13 @@ def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list
         if gone is None:
             if tab is None:
                 known.know_floors(rows)
-                tab = known.tableau(a.ineqs.items(), a.eqs)
-            gone = not tab.reaches(tab.row(*tightened(negated(key), -const - 1)))
+                tab, floors = known.taken(a)
+            outside = tightened(negated(key), -const - 1)
+            gone = not tab.reaches(tab.row(*outside))
+            if not gone:
+                known.keep(part, tab.with_rows([outside]), floors)
         if not gone:
-            out.append(part)
+            yield from beside_all(known, part, others)
             a.ge(key, const)
             if tab is not None:
                 tab.ge(*tightened(key, const))
-    return out

@@ -7,14 +7,15 @@ other row speaks of, its own two say nothing of other columns, so that questions
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import gcd
 
 from polyvolta.sched.loops.rows.linear import Key, negated, plus
-from polyvolta.sets.engine.simplex import Tableau, reduced
+from polyvolta.sets.engine.simplex import OBJECTIVE, Tableau, reduced
 
 Floor = tuple[int, Key, int, int | None]  # of (key . x + const) / den: den, key, const, and the remainder if known
 
+LAST = 8  # tableaus that are kept
 ALMOST = 4096  # a row's minimum is compared with -1 + 1/ALMOST
 
 
@@ -122,6 +123,54 @@ class Sparse(Tableau):
         """Add `key . x + const = 0`: the tableau has a dimension less."""
         self._hold_zero(None if self.empty else self._form(key, const))
 
+    def _climb(self, r: int, stop: int | None) -> bool:
+        """`Tableau._climb` by other columns: the first one that ends it, or else the one that raises the row most.
+
+        Where none raises it, as rows at 0 would be below, it is the lowest numbered: Bland's rule, so it cannot cycle.
+        What is asked of a row has the same answers at whichever vertex. Cost: for each column that helps, which row
+        would leave, O(rows); where rows have many columns, that spares up to half of the pivots.
+        """
+        rows, cols = self._rows, self._cols
+        while True:
+            row = rows[r]
+            if stop is not None and row[1] >= stop:
+                return True
+            short = None if stop is None else -row[1]
+            j = best = low = 0
+            lowest, num, den = OBJECTIVE, 0, 1
+            for k in range(2, len(row)):
+                c = row[k]
+                if c:
+                    v = cols[k]
+                    if v >= 0:
+                        j = k
+                        break
+                    if c > 0:
+                        i = self._leaving(r, k, True)
+                        if i < 0:
+                            j = k
+                            break
+                        other = rows[i]
+                        up, by = other[1] * c, -other[k]
+                        if short is not None and (up >= short * by if stop == 0 else up > short * by):
+                            j = k
+                            break
+                        if up * den > num * by:
+                            best, num, den = k, up, by
+                        if v < lowest:
+                            low, lowest = k, v
+            j = j or best or low
+            if not j:
+                return False
+            c = row[j]
+            i = self._leaving(r, j, c > 0)
+            if stop == 0 and (i < 0 or rows[i][1] * abs(c) >= -row[1] * abs(rows[i][j])):
+                self._pivot(r, j)
+                return True
+            if i < 0:
+                return True
+            self._pivot(i, j)
+
     def with_rows(self, rows: Sequence[tuple[Key, int]], eqs: Sequence[tuple[Key, int]] = ()) -> Sparse:
         """A copy where some equalities hold, too, and at last some rows `>= 0`."""
         out = self.copy()
@@ -148,6 +197,25 @@ class Sparse(Tableau):
         """
         bounded, top = self._optimise(self._form(key, -enough), 1)
         return (top[1], top[0]) if bounded else None
+
+
+class Last:
+    """The few tableaus that were asked for last, by what they are of: of many there would be too many rows."""
+
+    __slots__ = ("_each",)
+
+    def __init__(self) -> None:
+        self._each: dict[Hashable, Sparse] = {}
+
+    def put(self, what: Hashable, tab: Sparse) -> None:
+        """Keep a tableau, and give up the one kept longest where there are too many."""
+        self._each[what] = tab
+        if len(self._each) > LAST:
+            del self._each[next(iter(self._each))]
+
+    def pop(self, what: Hashable) -> Sparse | None:
+        """A tableau that was kept, which is so no longer; None where there is none."""
+        return self._each.pop(what, None)
 
 
 def tightened(key: Key, const: int) -> tuple[Key, int]:
