@@ -29,10 +29,10 @@ from polyvolta.sched.loops.conditions import (
 )
 from polyvolta.sched.loops.hoisting.met import met
 from polyvolta.sched.loops.hoisting.needs import seldom, whole
-from polyvolta.sched.loops.rows.bounds import Bounds, bounds, nearer, single, single_of_integers
+from polyvolta.sched.loops.rows.bounds import Bounds, bounds, nearer
 from polyvolta.sched.loops.rows.known import Known, sides
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
-from polyvolta.sched.loops.rows.lengths import longest
+from polyvolta.sched.loops.rows.lengths import longest, single, single_of_integers
 from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.spans.ends import CASES, FEW, MOST
@@ -137,8 +137,8 @@ class Around:
 
         None where nothing runs.
         """
-        col = self.columns[k]
-        b = bounds(state.known, shadows, col, where)
+        col, near = self.columns[k], self.writer.parted
+        b = bounds(state.known, shadows, col, where, near)
         if b is None:
             return None
         around = self.around(k, lanes, state, b) if len(lanes) > 1 else System()
@@ -149,7 +149,7 @@ class Around:
         if has_rows(around):
             conditions, state = self.tested(around, state)
             where = None if where is None else [beyond(state.known, there) for there in where]
-            b = bounds(state.known, shadows, col, where) or b
+            b = bounds(state.known, shadows, col, where, near) or b
         if len(shadows) == 1 and len(b.low) + len(b.high) > 2:
             rows, simpler = self.simpler(shadows[0], col, b, state)
             if simpler is not None:

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from itertools import product
+from math import inf, prod
 
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Congruence, Key, System, coefficient, least_of, negated, plus, without
-from polyvolta.sched.loops.rows.steps import equalities
 from polyvolta.sched.loops.rows.strides import stride, stride_of_all
 from polyvolta.sched.loops.rows.tableaus import ALMOST, Sparse
 
 NEAR = 2  # values by which others may miss a bound that is moved for them
 FAR = 8  # values that it leaves out at some places, or it isn't
-SOME = 300  # steps that a question of integers between numbers may take
+ENDS = 4  # combinations of bounds of shadows beside which common ones are looked at
 PLACES = 16  # systems that places at which one shadow alone has values may be
 
 Side = tuple[Key, int, int]  # a row and the absolute value of its coefficient of the loop's column
@@ -124,7 +124,9 @@ def sides(system: System, col: int) -> tuple[list[Side], list[Side]]:
     return low, high
 
 
-def bounds(known: Known, shadows: Sequence[System], col: int, where: Sequence[System] | None = None) -> Bounds | None:
+def bounds(
+    known: Known, shadows: Sequence[System], col: int, where: Sequence[System] | None = None, near: bool = False
+) -> Bounds | None:
     """The bounds of a loop over the union of shadows that differ in what they say of its column.
 
     None where there is nothing to visit.
@@ -132,6 +134,7 @@ def bounds(known: Known, shadows: Sequence[System], col: int, where: Sequence[Sy
     Parameters
     ----------
     where : for each shadow conditions on what is outside without which it has no values.
+    near : whether bounds are each shadow's own where those that hold on all are any distance from them all.
     """
     found = []
     for s, there in zip(shadows, where or [System()] * len(shadows), strict=True):
@@ -143,8 +146,8 @@ def bounds(known: Known, shadows: Sequence[System], col: int, where: Sequence[Sy
     if len(found) == 1:
         shadow, low, high, tab, _ = found[0]
         return Bounds(low, high, [], [], *stride(known, shadow, col), tab)
-    low = _common(known, [(s, lo, there) for s, lo, _, _, there in found], col)
-    high = _common(known, [(s, hi, there) for s, _, hi, _, there in found], col)
+    low = _common(known, [(s, lo, there) for s, lo, _, _, there in found], col, near)
+    high = _common(known, [(s, hi, there) for s, _, hi, _, there in found], col, near)
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
     low, high = _needed(tab, 0, low, len(high)), high
     tab = known.tableau([(k, c) for k, c, _ in (*low, *high)])
@@ -270,7 +273,9 @@ def _needed_of_integers(tab: Sparse, some: list[Side], slacks: Mapping[int, int]
     return some
 
 
-def _common(known: Known, each: Sequence[tuple[System, list[Side], System]], col: int) -> list[Side]:
+def _common(
+    known: Known, each: Sequence[tuple[System, list[Side], System]], col: int, near: bool = False
+) -> list[Side]:
     """Bounds of some shadow that hold on all; none where they are far beyond all that counts at some places."""
     out: list[Side] = []
     tabs: list[Sparse | None] = [None] * len(each)
@@ -294,8 +299,8 @@ def _common(known: Known, each: Sequence[tuple[System, list[Side], System]], col
             else:
                 out.append(side)
     if out and _far(known, out, [(s.copy().add(there), some) for s, some, there in each], col):
-        if _far(known, out, _alone(known, each), col):  # also where no other shadow has values
-            return []
+        if _far(known, out, _alone(known, each), col) or (near and _far_from_all(known, out, each, col)):
+            return []  # also where no other shadow has values, or where all have some
     best: dict[Key, Side] = {}
     for side in out:
         if side[0] not in best or side[1] < best[side[0]][1]:
@@ -331,6 +336,25 @@ def _far(known: Known, common: Sequence[Side], alone: Sequence[tuple[System, lis
     for s, some in alone:
         for key, const, _ in [side for side in some if side not in common]:
             tab = known.tableau([*s.ineqs.items(), (negated(key), -const), *beyond], s.eqs)
+            if not tab.empty and tab.maximum(tab.row(((gap, 1),), 0)) is None:
+                return True
+    return False
+
+
+def _far_from_all(
+    known: Known, common: Sequence[Side], each: Sequence[tuple[System, list[Side], System]], col: int
+) -> bool:
+    """Whether bounds are any distance from the last value of a shadow behind which no other one has any.
+
+    Of c = c0 for c0 <= n and of c <= 1 for 1 <= n it is c <= n: both have values at all places, and far from n.
+    """
+    gap = known.columns.twin(col)
+    beyond = [(plus(1, key, -1, ((gap, 1),)), const) for key, const, _ in common]
+    sides = [[side for side in some if side not in common] for _, some, _ in each]
+    for last in product(*sides) if prod(map(len, sides)) <= ENDS else ():
+        ends = [(negated(key), -const) for key, const, _ in last]
+        for s, _, there in each:
+            tab = known.tableau([*s.ineqs.items(), *there.ineqs.items(), *ends, *beyond], [*s.eqs, *there.eqs])
             if not tab.empty and tab.maximum(tab.row(((gap, 1),), 0)) is None:
                 return True
     return False
@@ -375,65 +399,6 @@ def outermost(known: Known, each: Sequence[Partial], col: int, sign: int) -> lis
     """One bound of each, wherever it counts, without those that are always within another one's."""
     plain = [(System(), [min(sides, key=lambda side: len(side[0]))]) for _, sides in each]
     return [sides[0] for _, sides in _outermost(known, plain, col, sign)]
-
-
-# ---- one value
-
-
-def single(known: Known, b: Bounds, shadows: Sequence[System], col: int) -> tuple[Key, int, int] | None:
-    """The one value (key . x + const)/den of a loop over what is outside, if it has at most one everywhere."""
-    if b.lows or b.highs or not b.low or not b.high:
-        return None
-    if all(any(coefficient(k, col) for k, _ in s.eqs) for s in shadows):
-        key, const = next(r for r in shadows[0].eqs if coefficient(r[0], col))
-        if len(shadows) == 1 or all((key, const) in s.eqs for s in shadows):
-            v = coefficient(key, col)
-            rest = without(key, col)
-            return (negated(rest), -const, v) if v > 0 else (rest, const, -v)
-    tab = b.tableau
-    if len(b.low) == 1 == len(b.high):
-        (low, c_low, a), (high, c_high, h) = b.low[0], b.high[0]
-        if a == h and not plus(1, low, 1, high):
-            if c_low + c_high >= a * b.step:
-                return None
-        elif len(low) == 1 == len(high):
-            if c_high // h + c_low // a >= b.step:
-                return None
-    if tab is None:
-        twice = [*[(k, c) for k, c, _ in b.low], *[(k, c - a * b.step) for k, c, a in b.high]]
-        if known.plainly(twice, ()) == 0:  # somewhere all bounds hold at a value, and at the next one, too
-            return None
-        tab = known.tableau([(k, c) for k, c, _ in (*b.low, *b.high)])
-    if tab.empty:
-        return None
-    for side, sign in [(s, 1) for s in b.low] + [(s, -1) for s in b.high]:
-        key, const, a = side
-        if tab.always(negated(key), a * b.step - 1 - const):
-            return (*end(known, side, col, sign, b.step, b.residue), 1)
-    return None
-
-
-def single_of_integers(known: Known, b: Bounds, col: int) -> tuple[Key, int, int] | None:
-    """The same where loops outside are between numbers and rational numbers between theirs leave room for several.
-
-    Of even c2 with 2 <= c2 <= 4 and 4*c0 <= c2 <= 3*c0 + 2 for 0 <= c0 <= 1 it is 2*c0 + 2: at c0 = 1/2 there are more.
-    """
-    sides = [*[(s, 1) for s in b.low], *[(s, -1) for s in b.high]]
-    others = {c for (key, _, _), _ in sides for c, _ in key if c != col}
-    if b.lows or b.highs or not others or not others <= known.low.keys() & known.high.keys():
-        return None
-    if len(sides) < 3 and b.limited:
-        return None
-    for key, const in equalities(b.system(col), known.ineqs) or ():
-        v = coefficient(key, col)
-        if abs(v) == 1 and others.issuperset(c for c, _ in without(key, col)):
-            return plus(-v, without(key, col), 0, ()), -v * const, 1
-    for side, sign in sides:
-        there = b.system(col)
-        there.ge(side[0], side[1] - side[2] * b.step)
-        if known.surely_excludes(there, SOME):
-            return (*end(known, side, col, sign, b.step, b.residue), 1)
-    return None
 
 
 def end(known: Known, side: Side, col: int, sign: int, step: int, residue: Row) -> Row:

@@ -1,4 +1,6 @@
-"""How often a loop runs at most, where a number says it: it is written out from a row below all of its values.
+"""How often a loop runs at most, where a number says it, and its value where it has one: it is no loop then.
+
+What is to be written out is from a row below all of its values.
 
 c1 <= i <= c1 + 3                       from c1, four times
 2*c1 <= i, i <= 4*floor(c1/2) + 1       two rows, whose difference is a number by what floors say
@@ -9,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import inf
 
-from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, single
+from polyvolta.sched.loops.rows.bounds import Bounds, Side, bounds, end
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import FLOOR, Key, System, coefficient, plus
+from polyvolta.sched.loops.rows.linear import FLOOR, Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.steps import equalities
+
+SOME = 300  # steps that a question of integers between numbers may take
 
 
 def several(known: Known, shadows: Sequence[System], columns: Sequence[int]) -> int:
@@ -123,3 +128,62 @@ def _below(known: Known, shadow: System, col: int) -> Iterator[Key]:
             around.ge(key, const)
     for system in (shadow, around.without(floors, known.low, known.high)):
         yield from [key for key, _ in system.every_ge() if coefficient(key, col) > 0]
+
+
+# ---- one value
+
+
+def single(known: Known, b: Bounds, shadows: Sequence[System], col: int) -> tuple[Key, int, int] | None:
+    """The one value (key . x + const)/den of a loop over what is outside, if it has at most one everywhere."""
+    if b.lows or b.highs or not b.low or not b.high:
+        return None
+    if all(any(coefficient(k, col) for k, _ in s.eqs) for s in shadows):
+        key, const = next(r for r in shadows[0].eqs if coefficient(r[0], col))
+        if len(shadows) == 1 or all((key, const) in s.eqs for s in shadows):
+            v = coefficient(key, col)
+            rest = without(key, col)
+            return (negated(rest), -const, v) if v > 0 else (rest, const, -v)
+    tab = b.tableau
+    if len(b.low) == 1 == len(b.high):
+        (low, c_low, a), (high, c_high, h) = b.low[0], b.high[0]
+        if a == h and not plus(1, low, 1, high):
+            if c_low + c_high >= a * b.step:
+                return None
+        elif len(low) == 1 == len(high):
+            if c_high // h + c_low // a >= b.step:
+                return None
+    if tab is None:
+        twice = [*[(k, c) for k, c, _ in b.low], *[(k, c - a * b.step) for k, c, a in b.high]]
+        if known.plainly(twice, ()) == 0:  # somewhere all bounds hold at a value, and at the next one, too
+            return None
+        tab = known.tableau([(k, c) for k, c, _ in (*b.low, *b.high)])
+    if tab.empty:
+        return None
+    for side, sign in [(s, 1) for s in b.low] + [(s, -1) for s in b.high]:
+        key, const, a = side
+        if tab.always(negated(key), a * b.step - 1 - const):
+            return (*end(known, side, col, sign, b.step, b.residue), 1)
+    return None
+
+
+def single_of_integers(known: Known, b: Bounds, col: int) -> tuple[Key, int, int] | None:
+    """The same where loops outside are between numbers and rational numbers between theirs leave room for several.
+
+    Of even c2 with 2 <= c2 <= 4 and 4*c0 <= c2 <= 3*c0 + 2 for 0 <= c0 <= 1 it is 2*c0 + 2: at c0 = 1/2 there are more.
+    """
+    sides = [*[(s, 1) for s in b.low], *[(s, -1) for s in b.high]]
+    others = {c for (key, _, _), _ in sides for c, _ in key if c != col}
+    if b.lows or b.highs or not others or not others <= known.low.keys() & known.high.keys():
+        return None
+    if len(sides) < 3 and b.limited:
+        return None
+    for key, const in equalities(b.system(col), known.ineqs) or ():
+        v = coefficient(key, col)
+        if abs(v) == 1 and others.issuperset(c for c, _ in without(key, col)):
+            return plus(-v, without(key, col), 0, ()), -v * const, 1
+    for side, sign in sides:
+        there = b.system(col)
+        there.ge(side[0], side[1] - side[2] * b.step)
+        if known.surely_excludes(there, SOME):
+            return (*end(known, side, col, sign, b.step, b.residue), 1)
+    return None
