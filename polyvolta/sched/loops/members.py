@@ -31,7 +31,7 @@ from polyvolta.sched.loops.spans.alone import at_ends
 from polyvolta.sched.loops.spans.cases import by_calls
 from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
-from polyvolta.sched.loops.spans.few import apart, beside_few
+from polyvolta.sched.loops.spans.few import apart, beside_few, beside_others
 from polyvolta.sched.loops.spans.turns import cut_below, holds_bands
 from polyvolta.sched.loops.spans.unions import Place, parted
 from polyvolta.sched.loops.state import State
@@ -104,6 +104,9 @@ class BandLoops(Outer):
         below = inside or (self.child is not None and cut_below(self.child))
         place = Place(once, last, inside, below, self.child is None, self.atomic(k, group.lanes))
         found = self.writer.searched([group], parted, known, group, k, self.columns, first, place)
+        if once:
+            beside = lambda kn, g, k, _: beside_others(kn, g, k, self.columns, first, self.child)  # noqa: E731
+            found = [p for g in found for p in self.apart(beside, known, g, k)]
         cut = lambda kn, g: at_ends(kn, g, k, self.columns, first)  # noqa: E731
         return self.writer.ended(known, found, cut) if once and not last else found
 

@@ -105,6 +105,22 @@ TREES = {
              { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i] }" } ] } } }""",
         {0: 7, 1: 37, 4: 18, 40: 126, 100: 306},
     ),
+    "values that one statement has alone, where an atomic loop of a band below would ask for another one": (
+        """{ domain: "[N] -> { S[i] : 0 <= 2i <= N + 1; T[i] : -2 <= i <= 3 }", child: { schedule:
+             "[{ S[i] -> [(floor(i/3))]; T[i] -> [(i)] }]", child: { schedule:
+             "[N] -> [{ S[i] -> [(i mod 2)]; T[i] -> [(i mod 4)] },
+                      { S[i] -> [(-i)]; T[i] -> [(floor((i - N + 1)/2))] }]",
+             options: "{ atomic[0]; atomic[1] }", child: {
+             sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i] }" } ] } } } }""",
+        {0: 22, 4: 46, 9: 95, 13: 139, 40: 353, 100: 743},
+    ),
+    "an atomic loop at whose places two statements have values, far from a bound that both are within": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and 6i <= N and 0 <= j <= 1 and 2j <= N + 1;
+                               T[i] : 0 <= i <= 3 and 6i <= N }", child: { schedule:
+             "[{ S[i, j] -> [(i)]; T[i] -> [(i)] }, { S[i, j] -> [(j)]; T[i] -> [(i)] }]", options: "{ atomic[1] }",
+             child: { sequence: [ { filter: "{ S[i, j] }" }, { filter: "{ T[i] }" } ] } } }""",
+        {0: 7, 1: 11, 9: 21, 13: 34, 40: 50, 100: 50},
+    ),
     "filters that tell places apart, each of which a statement has at one of them alone": (
         """{ domain: "[N] -> { T[i, j] : N <= 2i <= N + 6 and 1 <= j < N }", child: { schedule:
              "[{ T[i, j] -> [(j + 3*floor(j/3))] }]", child: { sequence: [

@@ -5,6 +5,7 @@
     S[i] -> [i, i/2] for -1 <= i <= 2, T[j] -> [2, j], the second member separate   to 1, and at 2
     S[i] -> [8i], T[] -> [P]                        before P, at P and after P: a loop of step 1 would ask at each value
     S[k, i] -> [k, i] for k mod 2 = 1, T[k] -> [k, 0]           at 0, and from 1 on where k is odd
+    S[i] -> [i] for 0 <= 6i <= N, T[i] -> [i] for -2 <= i <= 3, an atomic band below    to -1, both, and T alone to 3
     S[k, i] -> [k, i], T[k] -> [k, k] inside a loop over k, a band below separate   to k - 1, at k, and from k + 1 on
     S[] -> [n/3, 1], T[] -> [(n + 1)/3, 0]          where n/3 is less S, T; elsewhere T, S
 
@@ -21,20 +22,24 @@ from itertools import compress, pairwise, permutations
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
+from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.lengths import longest
 from polyvolta.sched.loops.rows.linear import System, coefficient, plus
-from polyvolta.sched.loops.rows.order import ends
+from polyvolta.sched.loops.rows.order import First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.holes import ONCE, joined
-from polyvolta.sched.loops.spans.shadows import shadows_of
+from polyvolta.sched.loops.spans.shadows import shadows_of, span, within
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
+from polyvolta.sched.loops.spans.turns import atomic_below
+from polyvolta.sched.tree import Node
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 FEW = 2  # values in a row that have a loop of their own inside other loops, where loops inside are cut for them
 BESIDE = 4  # values of others beside these, beyond which that is worth it
+BOTH, CELLS = 3, 4  # shadows of which those between numbers are beside others, and loops that are made of them
 SOME = 6  # shadows of which this is asked
 PLACES = 8  # places around which loops are cut for their stride
 SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
@@ -84,6 +89,37 @@ def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System
     after.ge(((col, 1),), -max(highs) - 1)
     beside = [s.copy().add(cell) for s in others for cell in (before, after)]
     return [before, here, after] if any(many(known, s, col) for s in beside) else None
+
+
+def beside_others(
+    known: Known, group: Group, k: int, columns: Sequence[int], first: First | None, child: Node | None
+) -> list[Group]:
+    """A group as the values of lanes that end at sizes, and those between numbers that others have besides, if several
+    statements share an atomic loop of a band below.
+
+    Of S[i] -> [i] for 0 <= 6*i <= n and T[i] -> [i] for -2 <= i <= 3, and below S[i] -> [0, i] and T[i] -> [i mod 2, 0]
+    atomic, it is T alone to -1, both while 6*i <= n, and T alone up to 3. A loop of both has what S and T would have in
+    each bound inside, and asks at each iteration there, where one of them has nothing. The values are disjoint, and the
+    order is as it was; it is the group where they have none. Cost: some linear programs, and a test for each loop more,
+    of which there are three at most.
+
+    Parameters
+    ----------
+    child : what is below the band.
+    """
+    if child is None or not atomic_below(child, {lane.piece.statement for lane in group.lanes}):
+        return [group]
+    col = columns[k]
+    shadows = shadows_of(known, group.lanes, k, col)
+    if not 1 < len(shadows) <= BOTH:
+        return [group]
+    few = [s for s in shadows if not any(len(key) > 1 and coefficient(key, col) for key, _ in s.every_ge())]
+    few = [s for s in few if span(s, col) is not None]
+    cells = disjoint(known, [*[s for s in shadows if s not in few], *few]) if 0 < len(few) < len(shadows) else None
+    if cells is None or len(cells) > CELLS:
+        return [group]
+    found = in_order(known, within(known, group.lanes, cells, k, col), k, columns, first)
+    return [Group(lanes) for lanes in found] if len(found) > 1 else [group]
 
 
 def around_few(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:

@@ -144,6 +144,16 @@ def cut_below(node: Node) -> bool:
     return own or any(map(cut_below, node.children))
 
 
+def atomic_below(node: Node, statements: Collection[str]) -> bool:
+    """Whether there is an atomic loop at or below a node to which several of some statements come."""
+    if isinstance(node, Filter):
+        statements = [s for s in statements if s in node.statements]
+    if len(statements) < 2:
+        return False
+    own = isinstance(node, Band) and any(m.loop_type == "atomic" for m in node.members)
+    return own or any(atomic_below(child, statements) for child in node.children)
+
+
 def meet(
     known: Known,
     lanes: Sequence[Lane],
