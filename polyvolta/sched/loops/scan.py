@@ -56,6 +56,7 @@ from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.weighing.ends import late, sooner
 from polyvolta.sched.loops.weighing.large import better, large
+from polyvolta.sched.loops.weighing.multiples import multiples_before
 from polyvolta.sched.loops.weighing.nothing import something_before
 from polyvolta.sched.loops.weighing.residues import remainders_before, residues_before
 from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
@@ -368,6 +369,7 @@ def _finished(
         body = scanner.searched(body, asked_before, known, body, scanner)
         if not any(isinstance(node, Extension) for _, node in scanner.schedule.walk()):
             body = scanner.searched(body, something_before, known, pieces, body, scanner)
+        body = scanner.searched(body, multiples_before, known, body, scanner)
         if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
             body = scanner.searched(body, remainders_before, known, body, scanner)
             body = scanner.searched(body, residues_before, known, body)

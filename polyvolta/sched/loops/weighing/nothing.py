@@ -7,7 +7,8 @@ What loops need says less where they are of sums and floors of iterators: their 
 says but a part of what an instance has. The iterators themselves say which sizes leave any. Where none is, nothing is
 called, whatever the loops are. Sizes are asked for once, if code run at a few others makes many tests for nothing; at
 all that leave something there is one test more. What is asked may be of several, as n > 8*p of blocks of the owner p:
-of these what all of the code needs says the most, after filters.
+of these what all of the code needs says the most, after filters. A size of 0 is looked at where loops over others ask
+for something in each iteration, as those of what a block has of tiles that are full, and of one that isn't.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from math import floor, inf
 
-from polyvolta.sched.loops.ast import Ast, Block, For, If, comparisons, within
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, comparisons, expressions, within
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.needs import less, needs, stating
 from polyvolta.sched.loops.rows.columns import Row
@@ -34,6 +35,7 @@ from polyvolta.sets.budgets import bounded
 FEW = 7  # tests for nothing, up to which they are left
 NEAR = 0, 1, 2, 4  # how far sizes with nothing at which code is run are from those with something
 ALIKE = 1, 3, 10  # what others are of which that is asked
+SMALL = 2  # what others are where one is 0
 FAR = 10  # the same of a row of one size, if they are not all alike
 
 
@@ -58,7 +60,8 @@ def something_before(
     rows = System()
     shared = [*_shared(known, pieces), *_needed(known, body)]
     for row in sorted(shared, key=lambda row: -len(row[0])):  # of few sizes what others don't say
-        beside = _beside(known, row, _several(body)) if not known.given(rows).implies(*row) else ()
+        beside = chain(_beside(known, row, _several(body)), _at_none(known, row, body))
+        beside = beside if not known.given(rows).implies(*row) else ()
         each = (counted(body, at) for at in beside)
         if any(idle > FEW - asked and idle == tests for tests, idle, _ in each):
             rows.ge(*row)
@@ -74,6 +77,19 @@ def _several(body: Sequence[Ast]) -> bool:
     while len(inner) == 1 and isinstance(inner[0], If | Block):
         inner = list(within(inner[0]))
     return len(inner) > 1 or any(isinstance(node, For) and len(node.body) > 1 for node in inner)
+
+
+def _asking(body: Sequence[Ast], size: str) -> bool:
+    """Whether loops that run where a size is 0 have several parts, of which one stands under conditions of its own."""
+    for node in body:
+        if isinstance(node, For):
+            if any(size in e.names() for bound in (*node.lower, *node.upper) for e in expressions(bound)):
+                continue
+            if len(node.body) > 1 and any(isinstance(inner, If) for inner in node.body):
+                return True
+        if not isinstance(node, Call) and _asking(within(node), size):
+            return True
+    return False
 
 
 def _beside(known: Known, row: Row, several: bool) -> Iterator[dict[str, int]]:
@@ -94,11 +110,28 @@ def _beside(known: Known, row: Row, several: bool) -> Iterator[dict[str, int]]:
             values = {c: min(max(other, known.low.get(c, other)), known.high.get(c, other)) for c in sizes}
             values.update({c: _floor(known, c, values) for c, _ in others if c not in values})
             values[col] = v * (-const - 1 - short - sum([w * values[c] for c, w in others]))
-        rows = [r for r in known.ineqs.items() if all(c in values for c, _ in r[0])]
-        if min([values[c] for c in sizes]) > 0 and all(
-            k + sum([w * values[c] for c, w in key]) >= 0 for key, k in rows
-        ):
+        if min([values[c] for c in sizes]) > 0 and _may_be(known, values):
             yield {name: values[c] for c, name in sizes.items()}
+
+
+def _at_none(known: Known, row: Row, body: Sequence[Ast]) -> Iterator[dict[str, int]]:
+    """The size 0 of a row that one is 1 or more, others as in a small nest of loops, if code asks in it (`_asking`).
+
+    A nest of loops alone, of which none inside has an iteration, stays as it is written.
+    """
+    sizes = {known.columns.ids[name]: name for name in known.columns.sizes}
+    (col, _), *_ = row[0]
+    if row == (((col, 1),), -1) and col in sizes and _asking(body, sizes[col]):
+        values = {c: min(max(SMALL, known.low.get(c, SMALL)), known.high.get(c, SMALL)) for c in sizes}
+        values[col] = 0
+        if _may_be(known, values):
+            yield {name: values[c] for c, name in sizes.items()}
+
+
+def _may_be(known: Known, values: Mapping[int, int]) -> bool:
+    """Whether what is known of sizes allows some."""
+    rows = [r for r in known.ineqs.items() if all(c in values for c, _ in r[0])]
+    return all(k + sum([w * values[c] for c, w in key]) >= 0 for key, k in rows)
 
 
 def _floor(known: Known, col: int, values: Mapping[int, int]) -> int:

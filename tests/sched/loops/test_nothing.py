@@ -1,0 +1,64 @@
+"""Sizes that leave loops nothing are asked for before them: a size of 0, and those between which no multiple is."""
+
+import pytest
+
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.tree import Schedule
+from tests.sched.loops.counting import counted
+from tests.sched.loops.oracle import deviation
+
+
+def tiles(statement):
+    """What a block of two and a thread of eight have of a row in tiles of eight, full ones apart."""
+    return f"""{{ filter: "[b] -> {{ {statement}[i, j] : floor(j/8) mod 2 = b }}", child: {{ schedule:
+        "[{{ {statement}[i, j] -> [(j - (j mod 8))] }}]",
+        options: "[P] -> {{ isolate[[a] -> [c]] : c mod 8 = 0 and 0 <= c <= P - 8 }}", child: {{
+        filter: "[t] -> {{ {statement}[i, j] : j mod 8 = t }}", child: {{
+        schedule: "[{{ {statement}[i, j] -> [(j)] }}]" }} }} }} }}"""
+
+
+def plain(statement):
+    """All of a row."""
+    return f"""{{ filter: "{{ {statement}[i, j] }}", child: {{ schedule: "[{{ {statement}[i, j] -> [(j)] }}]" }} }}"""
+
+
+def rows(part):
+    """Two statements, one after the other in each of N rows."""
+    return Schedule.parse(
+        f"""{{ domain: "[N, P] -> {{ A[i, j] : 0 <= i < N and 0 <= j < P; B[i, j] : 0 <= i < N and 0 <= j < P }}",
+             child: {{ context: "[N, P, b, t] -> {{ [] : P >= 0 and 0 <= b <= 1 and 0 <= t <= 7 }}", child: {{
+             schedule: "[{{ A[i, j] -> [(i)]; B[i, j] -> [(i)] }}]", child: {{
+             sequence: [ {part("A")}, {part("B")} ] }} }} }} }}"""
+    )
+
+
+@pytest.mark.parametrize("part, most", [(tiles, (1, 47, 57)), (plain, (28, 46, 416))])
+def test_a_size_of_0_stands_before_loops_that_ask_at_each_iteration(part, most):
+    """A nest without conditions inside stays as it is written, as in isl's code."""
+    tree = rows(part)
+    found = scan(tree)
+    for b, t in ((0, 0), (1, 1)):
+        for n, p in ((0, 5), (3, 0), (3, 1), (2, 9), (2, 26)):
+            assert deviation(tree, found, {"N": n, "P": p, "b": b, "t": t}) is None
+    each = [counted(found.body, {"N": n, "P": p, "b": 0, "t": 0}) for n, p in ((9, 0), (9, 1), (5, 40))]
+    assert tuple(each) == most
+
+
+def test_a_multiple_that_sizes_leave_is_asked_for_before_the_loops_over_its_parts():
+    """Diagonals of tiles of 4 by blocks b and threads t: d - i is 4*b - t mod 8, and less than M."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[d, i] : 0 <= i < N and d - M < i <= d }", child: {
+             context: "[N, M, b, t] -> { [] : 1 <= N and 1 <= M and 0 <= b <= 1 and 0 <= t <= 3 }", child: {
+             filter: "[b] -> { S[d, i] : floor(d/4) mod 2 = b and floor(i/4) mod 2 = 0 }", child: {
+             schedule: "[{ S[d, i] -> [(floor(d/4))] }, { S[d, i] -> [(floor(i/4))] }]", child: {
+             filter: "[t] -> { S[d, i] : d mod 4 = 0 and i mod 4 = t }", child: {
+             schedule: "[{ S[d, i] -> [(d mod 4)] }, { S[d, i] -> [(i mod 4)] }]" } } } } } }"""
+    )
+    found = scan(tree)
+    for n in (1, 6, 13):
+        for m in range(1, 11):
+            for b in (0, 1):
+                for t in (0, 1, 3):
+                    assert deviation(tree, found, {"N": n, "M": m, "b": b, "t": t}) is None
+    sizes = {(1, 0, 0): 32, (1, 0, 1): 1, (1, 1, 0): 1, (2, 1, 3): 26, (8, 1, 2): 31}
+    assert {at: counted(found.body, {"N": 33, **dict(zip("Mbt", at, strict=True))}) for at in sizes} == sizes
