@@ -83,7 +83,8 @@ class Around:
         """How code is generated for member k: lanes in a region that the band isolates may have another type."""
         m = self.members[k]
         inside = m.isolated_type is not None and any(len(lane.left) < len(self.regions) for lane in lanes)
-        return m.isolated_type if inside and m.isolated_type is not None else m.loop_type
+        found = m.isolated_type if inside and m.isolated_type is not None else m.loop_type
+        return "separate" if found == "default" and self.writer.cells else found
 
     def settled(self, k: int, lanes: list[Lane]) -> bool:
         """Whether no member from k on has a loop: then there is none that could be isolated."""

@@ -27,7 +27,6 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclus
 from polyvolta.sched.loops.rows.lengths import span
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
-from polyvolta.sched.loops.spans.alone import at_ends
 from polyvolta.sched.loops.spans.cases import by_calls
 from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
@@ -100,15 +99,13 @@ class BandLoops(Outer):
         """A group as several that have no holes, if these are found in few steps."""
         if len(group.lanes) < 2 or len(classes(group.lanes, k, self.columns[k])) < 2:
             return [group]
+        self.writer.shares = True
         inside, first = self.typed("separate", k + 1, group.lanes), self.first(known, k)
         below = inside or (self.child is not None and cut_below(self.child))
         place = Place(once, last, inside, below, self.child is None, self.atomic(k, group.lanes))
         found = self.writer.searched([group], parted, known, group, k, self.columns, first, place)
-        if once:
-            beside = lambda kn, g, k, _: beside_others(kn, g, k, self.columns, first, self.child)  # noqa: E731
-            found = [p for g in found for p in self.apart(beside, known, g, k)]
-        cut = lambda kn, g: at_ends(kn, g, k, self.columns, first)  # noqa: E731
-        return self.writer.ended(known, found, cut) if once and not last else found
+        beside = lambda kn, g, k, _: beside_others(kn, g, k, self.columns, first, self.child)  # noqa: E731
+        return [p for g in found for p in self.apart(beside, known, g, k)] if once else found
 
     def tested_apart(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several, if filters below tell few of its values from many, and that is found in few steps."""

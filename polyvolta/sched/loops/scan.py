@@ -54,7 +54,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
-from polyvolta.sched.loops.weighing.ends import late, sooner
+from polyvolta.sched.loops.weighing.cells import dense, denser
 from polyvolta.sched.loops.weighing.large import better, large
 from polyvolta.sched.loops.weighing.multiples import multiples_before
 from polyvolta.sched.loops.weighing.nothing import something_before
@@ -237,8 +237,8 @@ def _scanned(
 
 
 def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None, branches: bool) -> Scan:
-    """The loops of a tree; as other scanners make them, with fewer cells, for two cases of sizes, or with ends apart,
-    where these test less.
+    """The loops of a tree; as other scanners make them, with fewer cells, for two cases of sizes, or with cells in all
+    loops, where these test less.
     """
     one, before = scanner(), left()
     never = context is not None and context.is_empty()
@@ -253,11 +253,11 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         first, most = one, int(min(2 * steps, AGAIN))
         told = partial(_told_apart, scanner, domain, pieces, most, steps > LARGE)
         one, body = told(one, body)
-        if steps <= LARGE and first.uncut and late(one.known, body) and first.has_ends():
+        if steps <= LARGE and first.shares and dense(one.known, body):
             with suppress(BudgetExceeded, NotScannable):
-                cut = _joining(scanner, first.joins, True)
-                found = told(*bounded(most, _made, cut, domain, branches))
-                one, body = found if sooner(one.known, found[1], body) else (one, body)
+                found = told(*bounded(most, _made, _joining(scanner, first.joins, True), domain, branches))
+                if found[0].notes == first.notes and denser(one.known, body, found[1]):
+                    one, body = found
     ranges = {**one.ranges, **one.seen}
     made = Scan(body, one.extents, ranges, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))
@@ -281,7 +281,7 @@ def _told_apart(
     """
     if len(pieces) < 2:
         return one, body
-    found, other = None, cache(partial(_joining, scanner, one.joins, one.ends))
+    found, other = None, cache(partial(_joining, scanner, one.joins, one.cells))
     again, once = partial(_within, other, domain), _atomic(domain, frozenset(parameters(domain)))
     brief = partial(bounded, BRIEF, again) if once or large else again
     with suppress(BudgetExceeded, NotScannable):
@@ -316,10 +316,10 @@ def _atomic(node: Node, sizes: frozenset[str]) -> bool:
     return any(_atomic(child, sizes) for child in node.children)
 
 
-def _joining(scanner: Callable[[], Scanner], joins: bool = True, ends: bool = False) -> Scanner:
-    """A scanner whose cells are as few as what is exact tells apart or as many as there are, with ends apart or not."""
+def _joining(scanner: Callable[[], Scanner], joins: bool = True, cells: bool = False) -> Scanner:
+    """A scanner whose cells are as few as what is exact tells apart, or as many as there are; of all loops, or some."""
     one = scanner()
-    one.joins, one.ends = joins, ends
+    one.joins, one.cells = joins, cells
     return one
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager
 from math import inf
 from typing import TypeVar
 
@@ -19,7 +18,6 @@ from polyvolta.sets.values.simplify import Range, simplify
 Ranges = dict[str, Range]
 UNKNOWN: Range = (None, None)
 SEARCH = 120_000  # steps of one search, at most, that makes loops better
-ENDS = 20_000  # of one for loops that would be cut at their ends
 PART = 0.5  # of the steps that are left for searches, which one may take
 
 T = TypeVar("T")
@@ -38,17 +36,16 @@ class Writer:
     parted : whether loops of statements that take turns are several where one would run through values of none.
     joins : whether cells that have cells inside are as few as what is exact tells apart.
     rough : whether there were any that something else did.
-    ends : whether outermost loops are cut where one statement has but a few values alone (`alone.at_ends`).
-    uncut : what these would be if they were.
+    shares : whether there were any loops of several statements of which a tree says nothing.
+    cells : whether such loops are separate.
     """
 
-    parted, joins, rough, ends = True, False, False, False
+    parted, joins, rough, shares, cells = True, False, False, False, False
 
     def __init__(self, schedule: Schedule, columns: Columns, ranges: Ranges) -> None:
         self.schedule, self.columns, self.ranges = schedule, columns, ranges
         self.notes: list[str] = []  # what the tree asks for and is not done
         self.extents: dict[str, Aff] = {}  # of names that members are mapped to
-        self.uncut: list[Callable[[], Sequence[object]]] = []
         self.doubled = 0  # loops above whose two values are written out
         self.seen: Ranges = {}  # of loop variables, over all loops of that name
         self.spare = left() * 2 / 5  # steps for searches without which there are loops, too
@@ -67,19 +64,6 @@ class Writer:
             return otherwise
         finally:
             self.spare = max(0, self.spare - (before - left() if before < inf else 0))
-
-    def ended(self, known: Known, loops: list[T], cut: Callable[[Known, T], list[T]]) -> list[T]:
-        """Outermost loops with others inside as they are, or cut at their ends where that is asked for."""
-        if self.ends:
-            return [part for one in loops for part in self.searched([one], cut, known, one)]
-        self.uncut += [partial(cut, known, one) for one in loops]
-        return loops
-
-    def has_ends(self) -> bool:
-        """Whether any of these loops would be cut, if that is found in few steps."""
-        with suppress(BudgetExceeded):
-            return bounded(ENDS, lambda: any(len(cut()) > 1 for cut in self.uncut))
-        return False
 
     def share(self, other: Writer) -> None:
         """Take over what was seen and noted for code that another one has made, and that stands beside this one's."""

@@ -70,7 +70,7 @@ def test_code_at_sizes_that_leave_a_statement_nothing_does_not_ask_for_it(name):
         assert scan(tree).body == found.body
 
 
-def test_sizes_are_told_apart_where_steps_suffice_for_code_of_one_kind(monkeypatch):
+def test_sizes_are_told_apart_where_steps_suffice_for_code_of_one_kind(shared_loops, monkeypatch):
     """The code of large sizes is made; small ones keep that of all, in which what they say is not asked again."""
     text, most = APART["sizes without which code of neither has anything"]
     within, made = scans._within, []

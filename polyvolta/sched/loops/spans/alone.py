@@ -3,7 +3,6 @@
     S1[i] -> [i] for n <= i <= 3, S2[] -> [1]                   where n is 3 at most one loop, and S2 alone elsewhere
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]           what S1 has between them, in a loop of its own
     S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n           an innermost one to n - 1, and what is at n
-    S1[i] -> [i] for 0 <= i < n, S2[i] -> [i + 2]               to 1, what both have, and from n on, if asked for
 
 A loop of all would ask at each value of the others whether it is one of that statement's, or run on where sizes leave
 these nothing.
@@ -16,13 +15,12 @@ from itertools import islice, product
 
 from polyvolta.sched.loops.conditions import beyond
 from polyvolta.sched.loops.rows.bounds import bounds
-from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known, difference
-from polyvolta.sched.loops.rows.lanes import Group, Lane
+from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined
-from polyvolta.sched.loops.spans.shadows import shadows_of, span, valued, within
+from polyvolta.sched.loops.spans.shadows import span, valued
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
 
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
@@ -88,27 +86,6 @@ def alone(
         if len(rest) == 1:
             return [*rest, *difference(known, System(), telling(known, System(), rest[0]))]
     return None
-
-
-def at_ends(known: Known, group: Group, k: int, columns: Sequence[int], first: First | None) -> list[Group]:
-    """A group as that of a few values at its ends that one has alone, and that of all others, in order.
-
-    Of one that has more than these. What is left is cut again, as long as it is of several.
-    """
-    col = columns[k]
-    shadows = shadows_of(known, group.lanes, k, col)
-    for s in shadows if 1 < len(shadows) <= SOME else ():
-        others = [o for o in shadows if o is not s]
-        around = others[0]
-        for o in others[1:]:
-            around = hull(known, around, o)
-        rest = difference(known, s, telling(known, s, around))
-        few = all(width(known, part, col, ONCE) for part in rest)
-        if 0 < len(rest) <= 2 and few and not width(known, s, col, ONCE):
-            items = in_order(known, within(known, group.lanes, [around, *rest], k, col), k, columns, first)
-            if len(items) > 1:
-                return [some for lanes in items for some in at_ends(known, Group(lanes), k, columns, first)]
-    return [group]
 
 
 def asked(known: Known, lanes: Sequence[Lane], k: int, col: int) -> int:

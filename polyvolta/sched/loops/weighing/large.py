@@ -30,7 +30,7 @@ MOST = 4000  # times that some code is, beyond which it is not known what it tes
 
 def large(body: Sequence[Ast]) -> bool:
     """Whether code is large."""
-    return _length(body) > MANY
+    return length(body) > MANY
 
 
 def better(known: Known, some: Sequence[Ast], others: Sequence[Ast]) -> bool:
@@ -38,7 +38,7 @@ def better(known: Known, some: Sequence[Ast], others: Sequence[Ast]) -> bool:
 
     It is not where what it tests is not known from numbers, as under what a machine has values for, or by few of them.
     """
-    if _length(some) > HALF * _length(others):
+    if length(some) > HALF * length(others):
         return False
     try:
         each = [tuple([_tests(body, at, iter(range(MOST))) for body in (some, others)]) for at in places(known, SIZES)]
@@ -47,8 +47,8 @@ def better(known: Known, some: Sequence[Ast], others: Sequence[Ast]) -> bool:
     return bool(each) and all(a <= HARDLY * b for a, b in each)
 
 
-def _length(body: Sequence[Ast]) -> int:
-    return sum([1 + _length(within(node)) for node in body])
+def length(body: Sequence[Ast]) -> int:
+    return sum([1 + length(within(node)) for node in body])
 
 
 def places(known: Known, sizes: Sequence[tuple[int, int]]) -> Iterator[dict[str, int]]:

@@ -1,0 +1,63 @@
+"""Code whose loops are cut wherever statements begin or end, where code of shared loops tests much for each call.
+
+    for (c0 = 0; c0 <= n + 2; c0++) {                   for (c0 = 0; c0 <= 1; c0++) S(c0);
+      if (c0 <= n) S(c0);                        ->     for (c0 = 2; c0 <= n; c0++) { S(c0); T(c0 - 2); }
+      if (c0 >= 2) T(c0 - 2);                           ...
+    }
+
+Loops of which a tree says nothing are shared where that costs little, as rules tell one by one. Where code tests
+several times as much as it calls nevertheless, another scan takes all such loops for separate ones: a loop for each
+combination of statements, in which none asks whether it is there. Which code is better is found by running both at a
+few small sizes: what is called and in which order is the same whatever they say. Cost: that scan, where tests are many,
+and a text that is longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from math import inf, prod
+
+from polyvolta.sched.loops.ast import Ast
+from polyvolta.sched.loops.hoisting.least import Run, Undecided
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.weighing.large import length, places
+
+SIZES = (1, 1), (2, 2), (3, 3), (5, 5), (9, 9), (1, 4), (4, 1), (7, 3), (40, 3)  # at which codes are run, in turn
+LONG = 4000  # tests beyond which they are not counted
+FEW, EACH = 10, 4  # tests that are few, and few more for each call
+LESS, TOTAL = 0.4, 0.55  # of them at one size, and in all or on average, are worth another text
+HARDLY, MORE = 1.1, 2  # times as many, and so many, are hardly more
+TIMES, SHORT = 4, 30  # times the length, and what is short anyway
+
+
+def dense(known: Known, body: Sequence[Ast]) -> bool:
+    """Whether code makes several tests for each call at one of some small sizes."""
+    each = [_counted(body, at) for at in places(known, SIZES)]
+    return any(FEW + EACH * calls < tests < inf for tests, calls in each)
+
+
+def denser(known: Known, body: Sequence[Ast], other: Sequence[Ast]) -> bool:
+    """Whether code tests much more than other code at one of these sizes, and in all or on average.
+
+    At none it tests less, but for a few tests, or where the others are few for their calls, too.
+    """
+    if length(other) > max(TIMES * length(body), SHORT):
+        return False
+    each = [(_counted(body, at), _counted(other, at)) for at in places(known, SIZES)]
+    both = [(a, b, calls) for (a, calls), (b, _) in each if a < inf]
+    if not any(b <= LESS * a and a > FEW + EACH * calls for a, b, calls in both):
+        return False
+    mean = prod([(b + 1) / (a + 1) for a, b, _ in both]) ** (1 / len(both))
+    if min(mean, sum([b for _, b, _ in both]) / sum([a for a, _, _ in both])) > TOTAL:
+        return False
+    return all(b <= max(HARDLY * a + MORE, FEW + EACH * calls) for a, b, calls in both)
+
+
+def _counted(body: Sequence[Ast], at: Mapping[str, int]) -> tuple[float, int]:
+    """How many tests and calls code makes at some sizes; any number where too many, or not told."""
+    run = Run(LONG, LONG, True)
+    with suppress(Undecided):
+        run.run(body, at)
+        return run.tests, len(run.calls)
+    return inf, 0

@@ -1,0 +1,58 @@
+"""All shared loops are cut where that tests much less: rules that cut them one by one have not found what does."""
+
+import pytest
+
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.tree import Schedule
+from tests.sched.loops.counting import counted
+from tests.sched.loops.oracle import deviation
+
+CUT = {  # (tree, tests at values of N as loops are, and as they would be if shared)
+    "two values that one has alone before others, for whose numbers a loop inside runs at small sizes, too": (
+        """{ domain: "[N] -> { A[k] : 1 <= k < N; C[k] : 1 <= k < N; F[k] : 1 <= k < N; D[k, i] : 0 <= i < k < N }",
+             child: { schedule: "[{ A[k] -> [(k)]; C[k] -> [(k)]; F[k] -> [(k)]; D[k, i] -> [(k - 2)] },
+               { A[k] -> [(k)]; C[k] -> [(2)]; F[k] -> [(5)]; D[k, i] -> [(3)] },
+               { A[k] -> [(1)]; C[k] -> [(0)]; F[k] -> [(2)]; D[k, i] -> [(i)] }]" } }""",
+        {2: 11, 4: 34, 9: 119, 40: 1173},
+        {2: 2, 4: 153, 9: 330, 40: 1942},
+    ),
+    "values of a member inside of an atomic one, each of which asks who is there": (
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 3; T[i] : 0 <= i <= N; T[i] : N - 1 <= i <= 3 }", child: { schedule:
+             "[N] -> [{ S[i] -> [(floor((N + 2*floor(i/2))/4))]; T[i] -> [(floor((N + 3*i + 1)/4))] },
+               { S[i] -> [(floor((i + 1)/2) - 1)]; T[i] -> [(0)] }]", options: "{ atomic[0] }", child: { schedule:
+             "[N] -> [{ S[i] -> [(N + 2*floor(i/2))]; T[i] -> [(N + 3*i + 1)] }, { S[i] -> [(2*i - 1)];
+               T[i] -> [(0)] }]", options: "{ atomic[0] }", child: { set: [ { filter: "{ S[i] }" },
+             { filter: "[N] -> { T[i] : N = 2 }" }, { filter: "[N] -> { T[i] : N <= 1; T[i] : N >= 3 }" } ] } } } }""",
+        {1: 44, 3: 61, 9: 90, 40: 327},
+        {1: 174, 3: 195, 9: 347, 40: 1188},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_loops_are_cut_where_few_of_many_tests_find_something(name, request):
+    text, most, without = CUT[name]
+    tree = Schedule.parse(text)
+    found = scan(tree)
+    for n in range(-2, 14):
+        assert deviation(tree, found, {"N": n}) is None
+    assert {n: counted(found.body, {"N": n}) for n in most} == most
+    request.getfixturevalue("shared_loops")
+    shared = scan(tree)
+    assert {n: counted(shared.body, {"N": n}) for n in without} == without
+
+
+def test_loops_that_test_little_are_shared():
+    tree = Schedule.parse(
+        """{ domain: "[N] -> { S[i] : 0 <= i < N; T[i] : 0 <= i < N }", child: { schedule:
+             "[{ S[i] -> [(i)]; T[i] -> [(i + 1)] }]" } }"""
+    )
+    assert str(scan(tree)).count("for (") == 1
+
+
+def test_loops_stay_shared_where_that_is_asked_for():
+    text, *_ = CUT[
+        "two values that one has alone before others, for whose numbers a loop inside runs at small sizes, too"
+    ]
+    found = scan(Schedule.parse(text), parted=False)
+    assert all(str(found).count(f"{s}(") == 1 for s in "ACFD")
