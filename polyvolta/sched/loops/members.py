@@ -20,7 +20,7 @@ from polyvolta.sched.loops.outer import Outer
 from polyvolta.sched.loops.parts.line import in_line
 from polyvolta.sched.loops.parts.wholly import wholly
 from polyvolta.sched.loops.rows.bounds import Bounds, end
-from polyvolta.sched.loops.rows.groups import groups
+from polyvolta.sched.loops.rows.groups import CELLS, affordable, groups
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclusive, valued
@@ -69,30 +69,32 @@ class BandLoops(Outer):
             free = [lane for lane in part if self.loop_type(k, [lane]) != loop_type]  # in no region (`cut`)
             cut = loop_type == "separate" and self.typed("separate", k + 1, part)
             self.writer.rough |= cut and not all(lane.shadows[k].exact for lane in part)
-            found = groups(state.known, part, k, self.columns, loop_type, first, free, cut and self.writer.joins)
-            shared = loop_type == "default"
+            joins, wide = self.writer.joins, self.writer.wide
+            most = CELLS if self.writer.cells else affordable(self.writer.waiting)
+            few = most if wide else CELLS
+            found = groups(state.known, part, k, self.columns, loop_type, first, free, cut and joins, few)
+            if found is None and not wide and most > CELLS:
+                found = groups(state.known, part, k, self.columns, loop_type, first, free, cut, most)
+                joins, wide = joins or found is not None, found is not None
+            shared = found is None or loop_type == "default"
             if found is None:
-                names = ", ".join(dict.fromkeys(lane.piece.statement for lane in part))
-                note = f"the ranges of {names} along member {k} of the band at {self.at} are too many to separate"
-                self.writer.notes += [] if note in self.writer.notes else [note]
+                self.writer.unseparated([lane.piece.statement for lane in part], k, self.at)
                 found = groups(state.known, part, k, self.columns, "core", first) or ()
-                shared = True
             if shared and self.writer.parted:
-                once = outermost(state)
-                if self.child is None:
-                    for rule in (exclusive, free_of_gaps):
-                        found = [g for together in found for g in self.apart(rule, state.known, together, k)]
+                for rule in (exclusive, free_of_gaps) if self.child is None else ():
+                    found = [g for together in found for g in self.apart(rule, state.known, together, k)]
                 if self.child is None and self.settled(k + 1, lanes):
                     found = [g for together in found for g in valued(together, k, col)]
                 last = self.innermost(k, lanes)
-                found = [p for g in found for p in self.parted(state.known, g, k, once, last)]
+                found = [p for g in found for p in self.parted(state.known, g, k, outermost(state), last)]
                 if self.settled(k + 1, lanes):
                     found = [p for g in found for p in self.tested_apart(state.known, g, k)]
-            for group in found:
+            for n, group in enumerate(found, 1):
                 if loop_type == "atomic" and self.writer.parted:
                     one = in_line(state.known, group.lanes, k, self.columns, state.outer)
                     group = group if one is None else Group([one])  # noqa: PLW2901
-                out += self.group(k, group, state, alone=len(parts) == len(found) == 1)
+                with self.writer.among(len(found) - n, joins, wide):
+                    out += self.group(k, group, state, alone=len(parts) == len(found) == 1)
         return tuple(out)
 
     def parted(self, known: Known, group: Group, k: int, once: bool, last: bool) -> List[Group]:

@@ -121,11 +121,12 @@ def scan(
         `parted=False` it takes fewer.
 
     Cost: some linear programs for each loop and each condition. What may multiply them: `unroll` by the iterations,
-    `separate` by the cells of a union, of which there are at most 64, or 136 of ranges in a band's last loop that
-    differ in numbers alone. Where there would be more, the cells are those of every second range, or third, of such as
-    differ in numbers alone, at most 64 with what the others have besides. Where that is more, too, or beyond 16
-    different ranges that do not all lie between numbers, what all have is separate if that leaves but four loops, the
-    statements share the others as by default, and the notes say so.
+    `separate` by the cells of a union: up to 64, or 136 of ranges in a band's last loop that differ in numbers alone;
+    beyond, one for each 2000 steps left, 256 at most, less the loops beside those above that are still to be made.
+    Where there would be more, the cells are those of every second range, or third, of such as differ in numbers alone,
+    at most 64 with what the others have besides. Where that is more, too, or beyond 16 different ranges that do not all
+    lie between numbers, what all have is separate if that leaves but four loops, the statements share the others as by
+    default, and the notes say so, in both cases.
     While it runs Python collects no cycles of objects, of which it leaves few: that is a tenth of its time.
 
     >>> from polyvolta.sched import Band, Domain, Member, Schedule

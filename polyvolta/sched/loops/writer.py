@@ -10,7 +10,7 @@ from typing import TypeVar
 from polyvolta.sched.loops.ast import Bound
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.tree import Schedule
+from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, BudgetExceeded, aff, var
 from polyvolta.sets.budgets import bounded, left
 from polyvolta.sets.values.simplify import Range, simplify
@@ -18,6 +18,7 @@ from polyvolta.sets.values.simplify import Range, simplify
 Ranges = dict[str, Range]
 UNKNOWN: Range = (None, None)
 SEARCH = 120_000  # steps of one search, at most, that makes loops better
+QUARTER = 0.25  # of all that are left, which one may take at most
 PART = 0.5  # of the steps that are left for searches, which one may take
 
 T = TypeVar("T")
@@ -35,17 +36,20 @@ class Writer:
     ----------
     parted : whether loops of statements that take turns are several where one would run through values of none.
     joins : whether cells that have cells inside are as few as what is exact tells apart.
+    wide : whether a loop outside has more cells than are told apart otherwise: those inside are as many as steps allow.
     rough : whether there were any that something else did.
     shares : whether there were any loops of several statements of which a tree says nothing.
     cells : whether such loops are separate.
     """
 
-    parted, joins, rough, shares, cells = True, False, False, False, False
+    parted, joins, wide, rough, shares, cells = True, False, False, False, False, False
 
     def __init__(self, schedule: Schedule, columns: Columns, ranges: Ranges) -> None:
         self.schedule, self.columns, self.ranges = schedule, columns, ranges
         self.notes: list[str] = []  # what the tree asks for and is not done
         self.extents: dict[str, Aff] = {}  # of names that members are mapped to
+        self.widened = False  # whether a loop before had so many cells
+        self.waiting = 0  # loops still to be made, beside those above
         self.doubled = 0  # loops above whose two values are written out
         self.seen: Ranges = {}  # of loop variables, over all loops of that name
         self.spare = left() * 2 / 5  # steps for searches without which there are loops, too
@@ -55,15 +59,34 @@ class Writer:
         """What a search finds that makes loops better, `f(known, *args)`; `otherwise` where it takes too many steps.
 
         All of them together have two fifths of the steps of a scan, so that they hardly make it fail. One has a part of
-        those left: it may find nothing, and loops that come later may need them more.
+        those left: it may find nothing, and loops that come later may need them more. Beside many cells none has more
+        than a quarter of all that are left: what is not searched needs them there.
         """
         before = left()
         try:
-            return bounded(int(min(PART * self.spare, SEARCH)), f, known, *args)
+            most = min(PART * self.spare, SEARCH, before * QUARTER if self.widened else inf)
+            return bounded(int(most), f, known, *args)
         except BudgetExceeded:
             return otherwise
         finally:
             self.spare = max(0, self.spare - (before - left() if before < inf else 0))
+
+    def unseparated(self, statements: Sequence[str], k: int, at: Path) -> None:
+        """Note, once, that statements share a loop that is asked to be separate."""
+        names = ", ".join(dict.fromkeys(statements))
+        note = f"the ranges of {names} along member {k} of the band at {at} are too many to separate"
+        self.notes += [] if note in self.notes else [note]
+
+    @contextmanager
+    def among(self, waiting: int, joins: bool, wide: bool) -> Iterator[None]:
+        """While a loop is made beside which so many wait to be."""
+        before = self.waiting, self.joins, self.wide
+        self.waiting, self.joins, self.wide = self.waiting + waiting, joins, wide
+        self.widened |= wide
+        try:
+            yield
+        finally:
+            self.waiting, self.joins, self.wide = before
 
     def share(self, other: Writer) -> None:
         """Take over what was seen and noted for code that another one has made, and that stands beside this one's."""

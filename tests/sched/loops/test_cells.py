@@ -13,7 +13,7 @@ CUT = {  # (tree, tests at values of N as loops are, and as they would be if sha
              child: { schedule: "[{ A[k] -> [(k)]; C[k] -> [(k)]; F[k] -> [(k)]; D[k, i] -> [(k - 2)] },
                { A[k] -> [(k)]; C[k] -> [(2)]; F[k] -> [(5)]; D[k, i] -> [(3)] },
                { A[k] -> [(1)]; C[k] -> [(0)]; F[k] -> [(2)]; D[k, i] -> [(i)] }]" } }""",
-        {2: 11, 4: 34, 9: 119, 40: 1173},
+        {2: 11, 4: 34, 9: 108, 40: 1100},
         {2: 2, 4: 153, 9: 330, 40: 1942},
     ),
     "values of a member inside of an atomic one, each of which asks who is there": (

@@ -21,7 +21,7 @@ from polyvolta.sched.tree import (
 )
 from polyvolta.sets import BudgetExceeded, Map, Set, UnknownName, aff, budget
 from polyvolta.sets.text.expressions import parse_aff
-from tests.sched.loops.oracle import assert_scans
+from tests.sched.loops.oracle import assert_scans, deviation
 
 
 def band(child=None, loop_type="default", isolate=None, **exprs):
@@ -140,11 +140,13 @@ def test_ranges_too_many_to_separate_have_their_values_beside_one_with_a_stride(
     ranges = {0: "0 <= i < N", 1: "1 <= i < N + 2 and i mod 2 = 1", 2: "2 <= i < N + 4", 3: "3 <= i < N + 3"}
     ranges |= {4: "4 <= i < N + 8", 5: "5 <= i < N + 10", 6: "6 <= i < N + 12 and i mod 2 = 0", 9: "N + 9 <= i < 11"}
     ranges |= {10: "N + 10 <= i < N + 20", 11: "11 <= i < N + 22", 12: "12 <= i < N + 24"}
+    ranges |= {13: "0 <= i < M", 14: "2 <= i < M + 4", 15: "4 <= i < M + 3"}
     schedule = tree(
-        "[N] -> { " + "; ".join(f"S{k}[i] : {where}" for k, where in ranges.items()) + " }",
+        "[N, M] -> { " + "; ".join(f"S{k}[i] : {where}" for k, where in ranges.items()) + " }",
         band(**{f"S{k}": ["i"] for k in ranges}, loop_type="separate"),
     )
-    assert assert_scans(schedule, [{"N": n} for n in (-20, -4, 0, 1, 2, 3, 8)]).notes
+    sizes = [{"N": n, "M": m} for n in (-20, -4, 0, 1, 2, 3, 8) for m in (-1, 3, 40)]
+    assert assert_scans(schedule, sizes).notes
 
 
 def test_full_tiles_apart_from_partial_ones():
@@ -364,14 +366,30 @@ def test_a_scan_has_a_budget():
     assert scan(schedule)
 
 
-def test_what_is_too_much_to_separate_is_told():
-    names = "ABCDEFG"
+def _ranges(names):
+    """A range from 0 to a size of its own for each statement: of n of them 2**n - 1 cells."""
     domain = "; ".join(f"{s}[i] : 0 <= i < N{s}" for s in names)
-    schedule = tree(f"[{', '.join('N' + s for s in names)}] -> {{ {domain} }}",
-                    band(loop_type="separate", **dict.fromkeys(names, ["i"])))  # fmt: skip
+    return tree(f"[{', '.join('N' + s for s in names)}] -> {{ {domain} }}",
+                band(loop_type="separate", **dict.fromkeys(names, ["i"])))  # fmt: skip
+
+
+def test_cells_are_as_many_as_there_are_steps_for():
+    """127 of seven ranges; of a part of the steps not so many."""
+    schedule = _ranges("ABCDEFG")
     found = scan(schedule)
+    assert found.notes == ()
+    assert to_c(found).count("for (") == 127
+    assert (
+        deviation(schedule, found, {f"N{s}": n for s, n in zip("ABCDEFG", (3, 1, 4, 1, 5, 0, 2), strict=True)}) is None
+    )
+    with budget(200_000):
+        assert scan(schedule).notes
+
+
+def test_what_is_too_much_to_separate_is_told():
+    found = scan(_ranges("ABCDEFGH"))
     (note,) = found.notes
-    assert "A, B, C, D, E, F, G along member 0" in note
+    assert "A, B, C, D, E, F, G, H along member 0" in note
     assert to_c(found).count("for (") == 1
     assert scan(tree(TWO, band(S=["i"], T=["i"], loop_type="separate"))).notes == ()
 

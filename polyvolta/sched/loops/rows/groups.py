@@ -6,10 +6,11 @@ connected components of "does not run wholly after" are the groups, in topologic
 
 The types of loops change what the items are. With `atomic` each statement is one, whatever its lanes say. `separate`
 then cuts the values of a group into cells, in each of which the same classes have values throughout and what lanes say
-of sizes and of loops outside is decided, too, if the cells are not too many with that. Where they are even without, and
-classes differ in numbers alone, they are those of every second class, or every third: the others are tested. Where code
-is large, cells are those of exact shadows alone, if that is better (`weighing.large`). And what a band isolates is cut
-out beforehand:
+of sizes and of loops outside is decided, too, if the cells are not too many with that. Where they are even without, as
+of seven ranges whose ends nothing orders, there are as many as there are steps for, neighbours that no exact shadow
+tells apart as one, and so in all loops inside. Where that is not enough, and classes differ in numbers alone, they are
+those of every second class, or every third: the others are tested. Where code is large, cells are those of exact
+shadows alone, if that is better (`weighing.large`). And what a band isolates is cut out beforehand:
 
     elsewhere   nothing is isolated at these values outside
     before      below a lower bound of what is isolated
@@ -22,7 +23,9 @@ Where that is a union, its disjoint pieces cut one after another.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from itertools import combinations, permutations
+from math import inf
 
 from polyvolta.sched.components import strongly_connected
 from polyvolta.sched.loops.rows.interleave import interleaved
@@ -30,12 +33,18 @@ from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes, shadow
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded, left
 
 MANY = 16  # classes beyond which values are not cut into cells
 NUMBERS = 32  # the same, where numbers bound all of them
 REST = 4  # loops beside the one over what all lanes have, beyond which they share one
 ALIKE = 3  # ranges that differ in numbers alone, at least, of which every second one is separate
-CELLS = 64  # cells beyond which that is given up
+CELLS = 64  # cells beyond which that is given up, unless there are steps for more
+WIDE = 256  # cells beyond which it is, however many steps there are
+PRICE = 2000  # steps for each of so many: the code of one with loops inside takes about twice as many, a last loop few
+PART = 16  # part of the steps left in which so many are to be found
+FEW = 8  # cells up to which all pairs are asked for which may run first, also where rows tell that one does
 SMALL = 136  # the same of ranges that differ in numbers alone, in a band's last loop: sixteen in a row have as many
 
 
@@ -48,6 +57,7 @@ def groups(
     first: First | None = None,
     free: Collection[Lane] = (),
     told: bool = False,
+    most: int = CELLS,
 ) -> list[Group] | None:
     """The groups of some lanes in the order in which they run; None where there is too much to separate.
 
@@ -58,6 +68,7 @@ def groups(
     first : whether, at equal values of all members, one lane may run wholly before another.
     free : lanes of one value that an atomic loop over others of their statements need not have.
     told : whether cells are as few as exact shadows tell apart.
+    most : cells of ranges that do not differ in numbers alone beyond which there is too much to separate.
     """
     if len(lanes) == 1:
         return [Group(list(lanes))]
@@ -84,7 +95,7 @@ def groups(
             found = [*[(cell, True) for cell in some], *[(s, False) for s in rest]]
         else:
             small = len(_by_numbers(plain, col)) == 1 and not any(columns[k + 1 :])
-            cells = _separate(known, plain, whose, col, SMALL if small else CELLS)
+            cells = _separate(known, plain, whose, col, max(most, SMALL) if small else most)
             if cells is None:
                 return None
             found = [(cell, True) for cell in (_told(known, cells, plain) if told else cells)]
@@ -101,6 +112,14 @@ def groups(
             shared = [lane for at in some for lane in items[at][1]]
             out.append(Group(shared, items[some[0]][0] if len(some) == 1 else None))
     return out
+
+
+def affordable(waiting: int) -> int:
+    """As many cells as there are steps left for, beside so many loops that are still to be made.
+
+    Of 400,000 steps 200 cells; below a loop of 73 cells, after ten of which 350,000 are left, 112.
+    """
+    return int(min(WIDE, left() // PRICE - waiting))
 
 
 def share(
@@ -132,7 +151,7 @@ def _separate(
     found = None
     if sum(map(len, whose)) > len(plain):
         finer = [s.copy().add(rows) for s, some in zip(plain, whose, strict=True) for rows in some]
-        found = _cells(known, finer, col, CELLS)
+        found = _cells(known, finer, col, min(most, CELLS))
     return _cells(known, plain, col, most) if found is None else found
 
 
@@ -218,9 +237,15 @@ def _by_numbers(shadows: Sequence[System], col: int) -> list[list[System]]:
 
 
 def _cells(known: Known, shadows: Sequence[System], col: int, most: int) -> list[System] | None:
-    """The cells of some shadows; None where these are too many."""
+    """The cells of some shadows; None where they are too many, or, beyond `CELLS`, not found in a part of the steps."""
     numbers = all(_between_numbers(s, col) for s in shadows)
-    return cells(known, shadows, most) if len(shadows) <= (NUMBERS if numbers else MANY) else None
+    if len(shadows) > (NUMBERS if numbers else MANY):
+        return None
+    if most <= CELLS or left() == inf:
+        return cells(known, shadows, most)
+    with suppress(BudgetExceeded):
+        return bounded(int(left() // PART), cells, known, shadows, most)
+    return None
 
 
 def _tested(known: Known, lanes: Sequence[Lane], inside: Sequence[int]) -> list[System]:
@@ -269,6 +294,10 @@ def _components(
 ) -> list[tuple[int, ...]]:
     """The strongly connected components of "must not run wholly after", in order.
 
+    Of many cells one whose values rows tell to be before another's, and not the other way, is taken to come before it:
+    to ask whether the two never meet, so that either way is right, takes more steps than all else of them. What is in
+    a cycle then is asked for. Cost: n**2 looks at rows, and programs for pairs that these don't tell apart.
+
     Parameters
     ----------
     within : for each item a system that has all its lanes, or None: where rows tell two apart lanes are not compared.
@@ -276,15 +305,24 @@ def _components(
 
     compared = Compared(known, k, columns, first)
     rows = [None if s is None else dict(s.every_ge()) for s in within]
+    ahead: set[tuple[int, int]] = set()
+    for p, q in permutations(range(len(rows)), 2):
+        a, b = rows[p], rows[q]
+        if a is not None and b is not None and _ahead(a, b, columns[k]):
+            ahead.add((p, q))
 
     def before(p: int, q: int) -> bool:
-        a, b = (rows[p], rows[q]) if rows else (None, None)
-        if a is not None and b is not None and _ahead(a, b, columns[k]):
-            return True
-        return all(compared.precedes(a, b) for a in items[p] for b in items[q])
+        return (p, q) in ahead or all(compared.precedes(a, b) for a in items[p] for b in items[q])
 
-    numbers = range(len(items))
-    return strongly_connected(numbers, [(p, q) for p, q in permutations(numbers, 2) if not before(q, p)])
+    def connected(some: Sequence[int], told: Collection[tuple[int, int]]) -> list[tuple[int, ...]]:
+        pairs = permutations(some, 2)
+        return strongly_connected(some, [(p, q) for p, q in pairs if (p, q) in told or not before(q, p)])
+
+    out: list[tuple[int, ...]] = []
+    told = ahead - {(q, p) for p, q in ahead} if len(items) > FEW else set()
+    for some in connected(range(len(items)), told):
+        out += connected(some, ()) if len(some) > 1 and told else [some]
+    return out
 
 
 def _ahead(some: Mapping[Key, int], others: Mapping[Key, int], col: int) -> bool:
