@@ -310,7 +310,7 @@ def _atomic(node: Node, sizes: frozenset[str]) -> bool:
     One inside a loop is so in each of its iterations, in whichever case of sizes. A member of sizes alone is no loop.
     """
     for m in node.members if isinstance(node, Band) else ():
-        if "atomic" in (m.loop_type, m.isolated_type):
+        if (m.isolated_type or m.loop_type) == "atomic":  # what is not isolated stands beside what is, in several
             return True
         if not all(isinstance(e, Aff) and e.names() <= sizes for _, e in m.exprs):
             return False

@@ -25,7 +25,7 @@ from polyvolta.sched.loops.weighing.large import length, places
 
 SIZES = (1, 1), (2, 2), (3, 3), (5, 5), (9, 9), (1, 4), (4, 1), (7, 3), (40, 3)  # at which codes are run, in turn
 LONG = 4000  # tests beyond which they are not counted
-FEW, EACH = 10, 4  # tests that are few, and few more for each call
+FEW, EACH, LITTLE = 10, 6, 4  # tests that are few, and few more for each call; so many are where others are better
 LESS, TOTAL = 0.4, 0.55  # of them at one size, and in all or on average, are worth another text
 HARDLY, MORE = 1.1, 2  # times as many, and so many, are hardly more
 TIMES, SHORT = 4, 30  # times the length, and what is short anyway
@@ -51,7 +51,7 @@ def denser(known: Known, body: Sequence[Ast], other: Sequence[Ast]) -> bool:
     mean = prod([(b + 1) / (a + 1) for a, b, _ in both]) ** (1 / len(both))
     if min(mean, sum([b for _, b, _ in both]) / sum([a for a, _, _ in both])) > TOTAL:
         return False
-    return all(b <= max(HARDLY * a + MORE, FEW + EACH * calls) for a, b, calls in both)
+    return all(b <= max(HARDLY * a + MORE, FEW + LITTLE * calls) for a, b, calls in both)
 
 
 def _counted(body: Sequence[Ast], at: Mapping[str, int]) -> tuple[float, int]:
