@@ -33,6 +33,7 @@ from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
 from polyvolta.sched.loops.ast import Ast, Call, If, conditional, endless, mapped
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.branches import branched, meeting
+from polyvolta.sched.loops.hoisting.decided import without_decided
 from polyvolta.sched.loops.hoisting.either import needed_alternatives, without_implied
 from polyvolta.sched.loops.hoisting.guards import met
 from polyvolta.sched.loops.hoisting.idle import asked_before, seldom_before
@@ -377,7 +378,9 @@ def _finished(
         body = scanner.searched(body, seldom_before, known, body, scanner)
     body = _asked_little(scanner, known, body, branches) if conditional(body) else body
     body = least_apart(known, body) if branches else body
-    return scanner.searched(body, without_implied, known, body) if scanner.parted else body
+    if not scanner.parted:
+        return body
+    return scanner.searched(body, without_implied, known, scanner.searched(body, without_decided, known, body))
 
 
 def _asked_little(scanner: Scanner, known: Known, body: tuple[Ast, ...], branches: bool) -> tuple[Ast, ...]:

@@ -24,7 +24,7 @@ CUT = {  # (tree, tests at values of N as loops are, and as they would be if sha
                T[i] -> [(0)] }]", options: "{ atomic[0] }", child: { set: [ { filter: "{ S[i] }" },
              { filter: "[N] -> { T[i] : N = 2 }" }, { filter: "[N] -> { T[i] : N <= 1; T[i] : N >= 3 }" } ] } } } }""",
         {1: 44, 3: 61, 9: 90, 40: 327},
-        {1: 174, 3: 195, 9: 347, 40: 1188},
+        {1: 164, 3: 183, 9: 327, 40: 1122},
     ),
 }
 
