@@ -75,6 +75,7 @@ __all__ = ["Scan", "scan"]
 MET = 20_000  # steps, and a part of those there are, in which guards are asked of the domain
 PART = 0.1
 LARGE = 75_000  # steps of code beyond which it is not made anew for some sizes
+CUT = 40_000  # the same, with all loops cut
 BRIEF = 5_000  # steps in which it may be made for some sizes nevertheless
 AGAIN = 150_000  # steps in which it is, and no more than twice as many as it took for all
 
@@ -255,7 +256,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         first, most = one, int(min(2 * steps, AGAIN))
         told = partial(_told_apart, scanner, domain, pieces, most, steps > LARGE)
         one, body = told(one, body)
-        if steps <= LARGE and first.shares and dense(one.known, body):
+        if steps <= CUT and first.shares and dense(one.known, body):
             with suppress(BudgetExceeded, NotScannable):
                 found = told(*bounded(most, _made, _joining(scanner, first.joins, True), domain, branches))
                 if found[0].notes == first.notes and denser(one.known, body, found[1]):

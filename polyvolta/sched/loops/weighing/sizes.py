@@ -67,7 +67,8 @@ def by_absence(
     are looked at before small ones: they are more; and even and odd ones last, for other sizes may cut loops. Places
     count at which anything is called, or more than a few tests are made: where little is asked to find nothing, nothing
     is to be spared.
-    If the code of small sizes then would test more than that of all, or takes too many steps, they keep this.
+    If the code of the other sizes then would test more than that of all, or takes too many steps, they keep this: small
+    ones, even and odd ones, and all where the code of those at which one has nothing tests half as much.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def by_absence(
                 inside = make(there)
                 if inside and _tests_less(inside, small):
                     return (there, inside), (elsewhere, beside)
-            if row[2] or seldom(known, *row[:2]):
+            if much or row[2] or seldom(known, *row[:2]):
                 return (there, tuple(body)), (elsewhere, beside)
     return None
 
