@@ -70,9 +70,12 @@ class Isolation(Around):
         These are the values at which some lane is in the region: of [floor((i + 3)/4), i] for 0 <= i <= 2, where the
         second member is 2, the first one is 1. All lanes are cut there, for they keep their order.
         """
+        inside = [lane for lane in lanes if number not in lane.left]
+        if not inside:
+            return [lanes]
         col, region = self.columns[k], self.regions[number][k]
-        if self.writer.parted and not any(number in lane.left for lane in lanes):
-            each = [s for lane in lanes if (s := self.within(lane, number, k, known)) is not None]
+        if self.writer.parted:
+            each = [s for lane in inside if (s := self.within(lane, number, k, known)) is not None]
             if not each:
                 for lane in lanes:
                     lane.left |= {number}

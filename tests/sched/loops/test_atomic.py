@@ -83,3 +83,28 @@ def test_at_sizes_that_leave_one_call_of_atomic_loops_it_stands_beside_them():
     assert text.count("for (int c0") == text.count("for (int c1") == 1
     assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-3, 8) for m in (-1, 0, 1, 6, 9))
     assert counted(found.body, {"N": 9, "M": 9}) == 1
+
+
+APART = {  # a member that is atomic where one has two values, what is isolated, and what orders them
+    "one that is nowhere isolated runs between the values of the other": (
+        "S[i] : i = 0 or i = 4; T[]",
+        "{ S[i] -> [(floor(N/2))]; T[] -> [(floor((N + 1)/2))] }, { S[i] -> [(i)]; T[] -> [(floor((M + 1)/3))] }",
+        "isolate[[] -> [a, b]] : a <= N and b >= 1; [isolate[] -> atomic[1]]",
+    ),
+    "one that is nowhere isolated runs after one that is": (
+        "S[]; T[]; U[]",
+        "{ S[] -> [(M)]; T[] -> [(M)]; U[] -> [(0)] }, { S[] -> [(N)]; T[] -> [(0)]; U[] -> [(floor((N + 1)/2))] }",
+        "isolate[[] -> [a, b]] : b >= 2; atomic[0]; separate[1]; [isolate[] -> atomic[1]]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_is_known_not_to_be_isolated_keeps_its_place_in_an_atomic_loop(name):
+    domain, band, options = APART[name]
+    tree = Schedule.parse(
+        f"""{{ domain: "[N, M] -> {{ {domain} }}", child: {{ schedule: "[N, M] -> [{band}]",
+             options: "[N, M] -> {{ {options} }}" }} }}"""
+    )
+    found = scan(tree)
+    assert [deviation(tree, found, {"N": n, "M": m}) for n in range(-4, 8) for m in range(-4, 8)] == [None] * 144

@@ -383,7 +383,10 @@ def _of_rows(rows: Sequence[tuple[Key, int]]) -> System:
 
 
 def isolated(known: Known, lanes: Sequence[Lane], number: int, k: int, col: int, region: System) -> list[list[Lane]]:
-    """The lanes elsewhere, before, inside and after region `number` over what is outside and loop k."""
+    """The lanes elsewhere, before, inside and after region `number` over what is outside and loop k.
+
+    Lanes that are not in it, as is known, are cut as others are: at equal values of loops outside they run in between.
+    """
     aside, low, high = [], [], []
     for key, const in _of_rows([*region.every_ge()]).ineqs.items():  # of parallel rows the strongest
         if not known.says(key, const):
@@ -391,9 +394,6 @@ def isolated(known: Known, lanes: Sequence[Lane], number: int, k: int, col: int,
             (low if v > 0 else high if v < 0 else aside).append((key, const))
     out: list[list[Lane]] = [[], [], [], []]
     for lane in lanes:
-        if number in lane.left:
-            out[0].append(lane)
-            continue
         rest = lane
         for at, rows in ((0, aside), (1, low), (3, high)):
             for key, const in rows:
