@@ -1698,6 +1698,15 @@ TREES = {
                { S[i] -> [(M + i - 1)]; T[i, j] -> [(i)] }]", options: "{ atomic[0] }" } } }""",
         {0: 46, 1: 47, 3: 55, 10: 64, 40: 146},
     ),
+    "a statement before another one where members are equal for numbers between integers, and in a sequence after it": (
+        """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and 0 <= j <= N;
+             T[i, j, k] : 0 <= i <= 1 and N <= 2j <= N + 1 and 1 <= k <= 3 }", child: { schedule: "[N] -> [
+             { S[i, j] -> [(j mod 4)]; T[i, j, k] -> [(2k - 1)] }, { S[i, j] -> [(j)]; T[i, j, k] -> [(i)] }]",
+             options: "{ atomic[0]; atomic[1] }", child: { schedule: "[
+             { S[i, j] -> [(i)]; T[i, j, k] -> [(-j)] }, { S[i, j] -> [(j)]; T[i, j, k] -> [(k + 1)] }]",
+             child: { sequence: [ { filter: "{ S[i, j] }" }, { filter: "{ T[i, j, k] }" } ] } } } }""",
+        {0: 38, 1: 44, 3: 56, 10: 98, 40: 278},
+    ),
 }
 
 

@@ -68,7 +68,9 @@ def runs_before(node: Node, a: Piece, b: Piece, known: Known, equal: System | No
     """Whether all instances of a piece that come to a node may run before all of another one's, as far as rows say.
 
     In tiles of k, where S[k] -> [k] for k < K and T[] -> [K], each S is before T in a tile that has both. Cost: a
-    linear program for each member; integers are asked, within some steps, where rationals would have another order.
+    linear program for each member; integers are asked, within some steps, where rationals would have another order,
+    and where the nodes below a band have it, whether all its members are equal for any: if not, these nodes say
+    nothing. S[i, j] -> [i] and T[j] -> [-j] are both 0 where j is 0, which it isn't if outside of them it is odd.
     Parts of one statement, which do the same, are compared as far as members say what is equal of each by itself.
 
     Parameters
@@ -78,7 +80,9 @@ def runs_before(node: Node, a: Piece, b: Piece, known: Known, equal: System | No
     if isinstance(node, Filter | Context | Guard | Mark):
         return runs_before(node.child, a, b, known, equal)
     if not isinstance(node, Band) or (equal is None and a.locals() & b.locals()):
-        return runs_first(node, a.statement, b.statement)
+        if runs_first(node, a.statement, b.statement):
+            return True
+        return equal is not None and _never(known, [a.system, b.system, equal])
     a, b, equal = a.copy(), b.copy(), System() if equal is None else equal.copy()
     for m in node.members:
         p, q = (_value(piece, dict(m.exprs).get(piece.statement)) for piece in (a, b))
@@ -107,8 +111,11 @@ def _value(piece: Piece, e: object) -> Value | None:
     return piece.value(e)
 
 
-def _never(known: Known, systems: Sequence[System], key: Key, const: int) -> bool:
-    """Whether a row is negative at all integers at which some systems hold, as far as a few steps say."""
+def _never(known: Known, systems: Sequence[System], key: Key = (), const: int = 0) -> bool:
+    """Whether a row is negative at all integers at which some systems hold, as far as a few steps say.
+
+    Without a row, whether the systems hold at none.
+    """
     both = System()
     for s in systems:
         both.add(s)
