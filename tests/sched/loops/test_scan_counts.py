@@ -1996,3 +1996,16 @@ def test_floors_of_floors_in_atomic_loops_take_no_more_than_the_steps_of_a_scan(
     for (n, m), tests in most.items():
         assert deviation(tree, found, {"N": n, "M": m}) is None
         assert counted(found.body, {"N": n, "M": m}) <= tests
+
+
+def test_one_value_by_a_stride_is_not_looked_for_in_a_loop_from_another_one_that_comes_no_later():
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i] : i >= 0 and M <= 2i <= M + 2; T[] }", child: {
+             context: "[N, M] -> { [] : 0 <= M <= 4 }", child: { schedule: "[N, M] -> [
+             { S[i] -> [((N + i) mod 2)]; T[] -> [(1)] }, { S[i] -> [(i - 1)]; T[] -> [(-1)] }]",
+             options: "{ separate[0] }", child: { sequence: [
+             { filter: "{ S[i] }" }, { filter: "{ T[] }" } ] } } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-2, 6) for m in range(5))
+    assert [counted(found.body, {"N": 1, "M": m}) for m in range(5)] == [5, 6, 6, 3, 6]

@@ -10,7 +10,7 @@ from polyvolta.sched.loops.rows.linear import System, coefficient, plus
 from polyvolta.sched.loops.rows.order import ends
 from polyvolta.sched.loops.rows.strides import grid
 from polyvolta.sched.loops.spans.holes import few_holes
-from polyvolta.sched.loops.spans.telling import disjoint, terse
+from polyvolta.sched.loops.spans.telling import disjoint, terse, width
 
 MANY = 32  # shadows of which no union is made
 
@@ -68,18 +68,28 @@ def valued(s: System, col: int) -> bool:
     return any(coefficient(key, col) for key, _ in s.eqs)
 
 
-def one_each(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
+def one_each(known: Known, lanes: Sequence[Lane], shadows: Sequence[System], k: int, col: int) -> list[System] | None:
     """What two shadows of one value each have, disjoint: one, and the other where its value is another.
 
     A loop from one of these values to the other would ask at each whose it is. Two conditions before are enough; one
-    is where it is known which is less (`few.by_order`).
+    is where it is known which is less (`few.by_order`). The one value may be that of a stride between two bounds, at
+    some places outside: of S[i] -> [i - 1] for m <= 2i <= m + 2 and i mod 2 = n mod 2, where 0 <= m, beside T[] -> [-1]
+    it is S at -1, T, and S behind. Cost: a linear program for each lane with a stride.
     """
-    if len(shadows) != 2 or not all(valued(s, col) for s in shadows):
+    if len(shadows) != 2:
         return None
+    if not all(valued(s, col) for s in shadows):
+        return disjoint(known, shadows[::-1]) if all(_one(known, lane.shadows[k], col) for lane in lanes) else None
     (p, a), (q, b) = [grid(known, s, col)[1] for s in shadows]
     if known.implies(plus(1, q, -1, p), b - a) or known.implies(plus(1, p, -1, q), a - b):
         return None
     return disjoint(known, shadows)
+
+
+def _one(known: Known, s: System, col: int) -> bool:
+    """Whether a shadow has one value of a column at most at any place outside, be it by its stride."""
+    step = grid(known, s, col)[0]
+    return step == 0 or (step > 1 and width(known, s, col, step))
 
 
 def span(s: System, col: int) -> int | None:

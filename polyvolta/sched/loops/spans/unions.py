@@ -386,7 +386,7 @@ def _around_few(loop: Shared) -> Items | None:
 def _both_values(loop: Shared) -> Items | None:
     """In an outermost loop two numbers, each without a loop; in any one two shadows of one value each."""
     numbers = loop.place.outermost and both_values(loop.shadows, loop.col)
-    return loop.within(numbers or one_each(loop.known, loop.shadows, loop.col))
+    return loop.within(numbers or one_each(loop.known, loop.lanes, loop.shadows, loop.k, loop.col))
 
 
 def _several(loop: Shared) -> Items | None:
