@@ -119,7 +119,7 @@ def affordable(waiting: int) -> int:
 
     Of 400,000 steps 200 cells; below a loop of 73 cells, after ten of which 350,000 are left, 112.
     """
-    return int(min(WIDE, left() // PRICE - waiting))
+    return int(min(WIDE, left() / PRICE - waiting))
 
 
 def share(

@@ -14,14 +14,13 @@ and a text that is longer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from math import inf, prod
 
 from polyvolta.sched.loops.ast import Ast
-from polyvolta.sched.loops.hoisting.least import Run, Undecided
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.weighing.large import length, places
+from polyvolta.sched.loops.weighing.sizes import counted
 
 SIZES = (1, 1), (2, 2), (3, 3), (5, 5), (9, 9), (1, 4), (4, 1), (7, 3), (40, 3)  # at which codes are run, in turn
 LONG = 4000  # tests beyond which they are not counted
@@ -33,8 +32,8 @@ TIMES, SHORT = 4, 30  # times the length, and what is short anyway
 
 def dense(known: Known, body: Sequence[Ast]) -> bool:
     """Whether code makes several tests for each call at one of some small sizes."""
-    each = [_counted(body, at) for at in places(known, SIZES)]
-    return any(FEW + EACH * calls < tests < inf for tests, calls in each)
+    each = [counted(body, at, LONG) for at in places(known, SIZES)]
+    return any(FEW + EACH * calls < tests < inf for tests, _, calls in each)
 
 
 def denser(known: Known, body: Sequence[Ast], other: Sequence[Ast]) -> bool:
@@ -44,20 +43,11 @@ def denser(known: Known, body: Sequence[Ast], other: Sequence[Ast]) -> bool:
     """
     if length(other) > max(TIMES * length(body), SHORT):
         return False
-    each = [(_counted(body, at), _counted(other, at)) for at in places(known, SIZES)]
-    both = [(a, b, calls) for (a, calls), (b, _) in each if a < inf]
+    each = [(counted(body, at, LONG), counted(other, at, LONG)) for at in places(known, SIZES)]
+    both = [(a, b, calls) for (a, _, calls), (b, _, _) in each if a < inf]
     if not any(b <= LESS * a and a > FEW + EACH * calls for a, b, calls in both):
         return False
     mean = prod([(b + 1) / (a + 1) for a, b, _ in both]) ** (1 / len(both))
     if min(mean, sum([b for _, b, _ in both]) / sum([a for a, _, _ in both])) > TOTAL:
         return False
     return all(b <= max(HARDLY * a + MORE, FEW + LITTLE * calls) for a, b, calls in both)
-
-
-def _counted(body: Sequence[Ast], at: Mapping[str, int]) -> tuple[float, int]:
-    """How many tests and calls code makes at some sizes; any number where too many, or not told."""
-    run = Run(LONG, LONG, True)
-    with suppress(Undecided):
-        run.run(body, at)
-        return run.tests, len(run.calls)
-    return inf, 0

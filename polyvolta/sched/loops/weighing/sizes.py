@@ -238,9 +238,9 @@ def places(known: Known, row: Said, far: Iterable[int], sign: int) -> Iterator[d
                 yield {name: at[columns.ids[name]] for name in columns.sizes}
 
 
-def counted(body: Sequence[Ast], at: Mapping[str, int]) -> tuple[float, int, int]:
+def counted(body: Sequence[Ast], at: Mapping[str, int], long: int = LONG) -> tuple[float, int, int]:
     """How many tests code makes at some sizes, for nothing, and calls; any number where too many, or not told."""
-    run = Run(LONG, LONG, True)
+    run = Run(long, long, True)
     with suppress(Undecided):
         run.run(body, at)
         return run.tests, run.idle, len(run.calls)
