@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise, product
 from math import inf
 from typing import Literal
@@ -151,7 +152,7 @@ def _tests(body: Sequence[Ast], long: bool) -> Iterator[tuple[Test, int | None]]
                 yield c, None
 
 
-def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
+def asked_apart(body: tuple[Ast, ...], apart: bool = False) -> tuple[Ast, ...]:
     """The same code with a test that parts ask, though others stand between, asked once: calls are in both branches.
 
         if (n % 2 == 0) T();                        if (n % 2 == 0) {
@@ -165,16 +166,20 @@ def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     none of these is asked, so that no place has more tests than before. It costs a second text of a few calls; no loop
     is written twice. Where it is asked three times or fewer, a call stands there that nothing is asked for, also one
     for two that exclude each other: conditions may exclude one another (`branched`) without.
+
+    Parameters
+    ----------
+    apart : whether what two do that exclude each other stays in two, as of two leaves of the tree.
     """
-    found = _in_branches(body)
+    inner = partial(asked_apart, apart=apart)
+    found = _in_branches(body, apart)
     if found is not None:
         first, end, node = found
-        before, behind = (asked_apart(some) for some in (body[:first], body[end:]))
-        return *before, mapped(node, asked_apart), *behind
-    return each(body, lambda node: mapped(node, asked_apart))
+        return *inner(body[:first]), mapped(node, inner), *inner(body[end:])
+    return each(body, lambda node: mapped(node, inner))
 
 
-def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:
+def _in_branches(body: tuple[Ast, ...], apart: bool) -> tuple[int, int, If] | None:
     """Some neighbours, from where to where, with the test that most of them ask, if one does always, in branches."""
     best: tuple[int, int, int, If] | None = None
     some = [node.conditions[0] for node in body if isinstance(node, If) and not node.other]
@@ -186,7 +191,7 @@ def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:
             continue
         inside = body[first:end]
         other = tidied(asked_once(_without(inside, c), negation((c,)))) if _simple(inside) else None
-        other = None if other is None else _halves(other)
+        other = other if other is None or apart else _halves(other)
         plain = other is not None and (sum(times) > 3 or any(isinstance(node, Call) for node in other))
         if other and plain and _few_calls(other):
             at = next(node.at for node in inside if isinstance(node, If))
