@@ -301,8 +301,9 @@ def _told_apart(
         with suppress(BudgetExceeded, NotScannable):
             inside = bounded(most, _told_again, one, there, pieces, inside, again)
     body = (If(conditions, inside, (0,), beside),)
-    if not stays and has_rows(sizes := needed_in_all(one.known, found)):
-        body = guarded(stated(one.columns, sizes, one.tidy), body, (0,))
+    with suppress(BudgetExceeded):
+        if not stays and has_rows(sizes := needed_in_all(one.known, found)):
+            body = guarded(stated(one.columns, sizes, one.tidy), body, (0,))
     return one, body
 
 

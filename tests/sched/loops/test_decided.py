@@ -45,8 +45,8 @@ def test_what_a_possible_bound_does_not_say_is_asked():
 
 def test_a_statement_that_runs_wherever_a_loop_does_is_called_in_it():
     tree = Schedule.parse(
-        """{ domain: "[N] -> { S[i] : 0 <= i <= 3; T[i] : N mod 3 = 2 and (N >= 11 or N <= 5) and 0 <= i < N }", child: {
-             schedule: "[N] -> [{ S[i] -> [(floor(i/12))]; T[i] -> [(i)] }, { S[i] -> [(floor((i + 1)/3))];
+        """{ domain: "[N] -> { S[i] : 0 <= i <= 3; T[i] : N mod 3 = 2 and (N >= 11 or N <= 5) and 0 <= i < N }", child:
+             { schedule: "[N] -> [{ S[i] -> [(floor(i/12))]; T[i] -> [(i)] }, { S[i] -> [(floor((i + 1)/3))];
                T[i] -> [(floor((i mod 2)/3))] }, { S[i] -> [(floor(i/3))]; T[i] -> [(floor((2*N + 3*i + 1)/12))] },
                { S[i] -> [(floor(i/4))]; T[i] -> [(3*i + 1)] }, { S[i] -> [(i + 1)]; T[i] -> [(i mod 2)] },
                { S[i] -> [(i)]; T[i] -> [(floor((2*N + 3*i + 1)/4))] }]",
