@@ -19,7 +19,7 @@ Ranges = dict[str, Range]
 UNKNOWN: Range = (None, None)
 SEARCH = 120_000  # steps of one search, at most, that makes loops better
 QUARTER = 0.25  # of all that are left, which one may take at most
-PART = 0.5  # of the steps that are left for searches, which one may take
+PART = 0.7  # of the steps that are left for searches, which one may take
 
 T = TypeVar("T")
 
