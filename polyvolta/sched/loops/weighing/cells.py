@@ -23,7 +23,7 @@ from polyvolta.sched.loops.weighing.large import length, places
 from polyvolta.sched.loops.weighing.sizes import counted
 
 SIZES = (1, 1), (2, 2), (3, 3), (5, 5), (9, 9), (1, 4), (4, 1), (7, 3), (40, 3)  # at which codes are run, in turn
-LONG = 4000  # tests beyond which they are not counted
+LONG, SOME = 4000, 200  # tests beyond which they are not counted; and beyond which code is not looked at
 FEW, EACH, LITTLE = 10, 6, 4  # tests that are few, and few more for each call; so many are where others are better
 LESS, TOTAL = 0.4, 0.55  # of them at one size, and in all or on average, are worth another text
 HARDLY, MORE = 1.1, 2  # times as many, and so many, are hardly more
@@ -31,9 +31,14 @@ TIMES, SHORT = 4, 30  # times the length, and what is short anyway
 
 
 def dense(known: Known, body: Sequence[Ast]) -> bool:
-    """Whether code makes several tests for each call at one of some small sizes."""
-    each = [counted(body, at, LONG) for at in places(known, SIZES)]
-    return any(FEW + EACH * calls < tests < inf for tests, _, calls in each)
+    """Whether code makes several tests for each call at a small size, up to the first one at which they are many."""
+    for at in places(known, SIZES):
+        tests, _, calls = counted(body, at, SOME)
+        if tests == inf:
+            return False
+        if tests > FEW + EACH * calls:
+            return True
+    return False
 
 
 def denser(known: Known, body: Sequence[Ast], other: Sequence[Ast]) -> bool:
