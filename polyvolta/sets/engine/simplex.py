@@ -215,21 +215,12 @@ class Tableau:
 
         With stop=0 the row is a slack below 0 and leaves the basis itself if it is the first to reach 0.
         """
-        rows, cols = self._rows, self._cols
+        rows = self._rows
         while True:
             row = rows[r]
             if stop is not None and row[1] >= stop:
                 return True
-            j, lowest = 0, OBJECTIVE
-            for k in range(2, len(row)):
-                c = row[k]
-                if c:
-                    v = cols[k]
-                    if v >= 0:
-                        j = k
-                        break
-                    if c > 0 and v < lowest:
-                        j, lowest = k, v
+            j = self._entering(r, stop)
             if not j:
                 return False
             c = row[j]
@@ -240,6 +231,20 @@ class Tableau:
             if i < 0:
                 return True
             self._pivot(i, j)
+
+    def _entering(self, r: int, stop: int | None) -> int:
+        """The column by which row r is raised, the lowest numbered one that helps (Bland); 0 at its maximum."""
+        row, cols = self._rows[r], self._cols
+        j, lowest = 0, OBJECTIVE
+        for k in range(2, len(row)):
+            c = row[k]
+            if c:
+                v = cols[k]
+                if v >= 0:
+                    return k
+                if c > 0 and v < lowest:
+                    j, lowest = k, v
+        return j
 
     def _leaving(self, r: int, j: int, up: bool) -> int:
         """The slack row but r that reaches 0 first when column j moves up (or down); -1 if none does."""

@@ -123,53 +123,37 @@ class Sparse(Tableau):
         """Add `key . x + const = 0`: the tableau has a dimension less."""
         self._hold_zero(None if self.empty else self._form(key, const))
 
-    def _climb(self, r: int, stop: int | None) -> bool:
-        """`Tableau._climb` by other columns: the first one that ends it, or else the one that raises the row most.
+    def _entering(self, r: int, stop: int | None) -> int:
+        """Another column than `Tableau`'s: the first one that ends the climb, or else the one that raises the row most.
 
         Where none raises it, as rows at 0 would be below, it is the lowest numbered: Bland's rule, so it cannot cycle.
         What is asked of a row has the same answers at whichever vertex. Cost: for each column that helps, which row
         would leave, O(rows); where rows have many columns, that spares up to half of the pivots.
         """
         rows, cols = self._rows, self._cols
-        while True:
-            row = rows[r]
-            if stop is not None and row[1] >= stop:
-                return True
-            short = None if stop is None else -row[1]
-            j = best = low = 0
-            lowest, num, den = OBJECTIVE, 0, 1
-            for k in range(2, len(row)):
-                c = row[k]
-                if c:
-                    v = cols[k]
-                    if v >= 0:
-                        j = k
-                        break
-                    if c > 0:
-                        i = self._leaving(r, k, True)
-                        if i < 0:
-                            j = k
-                            break
-                        other = rows[i]
-                        up, by = other[1] * c, -other[k]
-                        if short is not None and (up >= short * by if stop == 0 else up > short * by):
-                            j = k
-                            break
-                        if up * den > num * by:
-                            best, num, den = k, up, by
-                        if v < lowest:
-                            low, lowest = k, v
-            j = j or best or low
-            if not j:
-                return False
-            c = row[j]
-            i = self._leaving(r, j, c > 0)
-            if stop == 0 and (i < 0 or rows[i][1] * abs(c) >= -row[1] * abs(rows[i][j])):
-                self._pivot(r, j)
-                return True
-            if i < 0:
-                return True
-            self._pivot(i, j)
+        row = rows[r]
+        short = None if stop is None else -row[1]
+        best = low = 0
+        lowest, num, den = OBJECTIVE, 0, 1
+        for k in range(2, len(row)):
+            c = row[k]
+            if c:
+                v = cols[k]
+                if v >= 0:
+                    return k
+                if c > 0:
+                    i = self._leaving(r, k, True)
+                    if i < 0:
+                        return k
+                    other = rows[i]
+                    up, by = other[1] * c, -other[k]
+                    if short is not None and (up >= short * by if stop == 0 else up > short * by):
+                        return k
+                    if up * den > num * by:
+                        best, num, den = k, up, by
+                    if v < lowest:
+                        low, lowest = k, v
+        return best or low
 
     def with_rows(self, rows: Sequence[tuple[Key, int]], eqs: Sequence[tuple[Key, int]] = ()) -> Sparse:
         """A copy where some equalities hold, too, and at last some rows `>= 0`."""
