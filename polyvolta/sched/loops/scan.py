@@ -61,6 +61,7 @@ from polyvolta.sched.loops.weighing.multiples import multiples_before
 from polyvolta.sched.loops.weighing.nothing import something_before
 from polyvolta.sched.loops.weighing.residues import remainders_before, residues_before
 from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
+from polyvolta.sched.loops.weighing.versions import value_apart
 from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure.expansion import expanded
 from polyvolta.sched.structure.given import need_schedule
@@ -261,6 +262,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
                 found = told(*bounded(most, _made, _joining(scanner, first.joins, True), domain, branches))
                 if found[0].notes == first.notes and denser(one.known, body, found[1]):
                     one, body = found
+        one, body = _valued(scanner, domain, most, one, body)
     ranges = {**one.ranges, **one.seen}
     made = Scan(body, one.extents, ranges, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))
@@ -304,6 +306,25 @@ def _told_apart(
     with suppress(BudgetExceeded):
         if not stays and has_rows(sizes := needed_in_all(one.known, found)):
             body = guarded(stated(one.columns, sizes, one.tidy), body, (0,))
+    return one, body
+
+
+def _valued(
+    scanner: Callable[[], Scanner], domain: Domain, most: int, one: Scanner, body: tuple[Ast, ...]
+) -> tuple[Scanner, tuple[Ast, ...]]:
+    """The code with one value of a size apart, where that tests less; and what made it.
+
+    Parameters
+    ----------
+    most : steps in which it is looked for.
+    """
+    other = cache(partial(_joining, scanner, one.joins, one.cells))
+    with suppress(BudgetExceeded, NotScannable):
+        once = _atomic(domain, frozenset(parameters(domain)))
+        found = bounded(most, value_apart, one.known, body, partial(_within, other, domain), once)
+        if found is not None:
+            other().share(one)
+            return other(), found
     return one, body
 
 

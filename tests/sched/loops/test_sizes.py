@@ -46,7 +46,7 @@ APART = {
     "sizes without which code of neither has anything": (
         """{ domain: "[N] -> { S[i] : N <= 4 and (N + i) mod 3 = 1 and N <= i <= 4; T[i] : N - 2 <= i <= 3 }", child: {
              schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }, { S[i] -> [(2*i)]; T[i] -> [(i)] }]" } }""",
-        {0: 60, 2: 4, 4: 5, 6: 1, 40: 1},
+        {0: 61, 2: 4, 4: 5, 6: 1, 40: 1},
     ),
     "odd sizes, at which loops of one run for nothing, and ask for it in those of the other": (
         """{ domain: "[N] -> { S[i, j] : N mod 2 = 0 and N <= 2i <= N + 2 and 0 <= j <= 1;

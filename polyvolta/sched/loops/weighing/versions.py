@@ -1,0 +1,108 @@
+"""One small value of a size at which code of all sizes tests much, apart: its code knows the number.
+
+    for (c1 = -2; c1 <= n/2 + 1; c1++) ...           if (n == 1)
+      for (c3 = ...) for (c5 = ...)          ->        for (c1 = -2; c1 <= 1; c1++) for (c2 = -1; c2 <= 1; c2++)
+        S(c5, c3 - 2*c5 + 1, c2);                        S(c1 + 1, 0, c2);
+                                                     else
+                                                       for (c1 = -2; c1 <= n/2 + 1; c1++) ...
+
+Loops whose bounds depend on a size run over few values each where it is small, or over none, and find few instances by
+many tests. Where it is a number, equalities and bounds are of numbers, and loops of one iteration vanish. Which code is
+better is found by running both at this value: what is called and in which order is the same whatever they say. Of
+several values the one with the most tests for each call is looked at. Cost: one test more at all other sizes, which
+make several anyway; a text that is longer; and another scan, of few instances, where tests are many for the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import inf
+
+from polyvolta.sched.loops.ast import Ast, For, If, within
+from polyvolta.sched.loops.hoisting.least import Run, Undecided
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.weighing.large import length
+from polyvolta.sched.loops.weighing.sizes import counted, places
+from polyvolta.sets import var
+
+VALUES = 1, 2, 3, 4, 5  # of a size, of which one may be apart
+MOST = 2  # of them; where tests are many at more, no value is the reason
+FEW, EACH = 20, 6  # tests that are few in all, and for each call
+IDLE = 0.2  # of them find nothing, at least: loops of one iteration in one another make two each, and none for nothing
+LONG = 200  # tests beyond which they are not counted
+LESS = 0.25  # of them, the one that tells the value counted, are worth another text
+BESIDE, SEVERAL = (1, 2, 3, 4, 5, 6, 7, 9, 40), 4  # other values; tests of them beside which one more is little
+SHORT = 12  # what is short beside any code
+
+
+def value_apart(
+    known: Known, body: tuple[Ast, ...], make: Callable[[System], tuple[Ast, ...]], once: bool = False
+) -> tuple[Ast, ...] | None:
+    """The code with a value of a size apart, for which other code makes much fewer tests; None where there is none.
+
+    Parameters
+    ----------
+    make : the code where some rows hold.
+    once : whether loops are to stand once (`atomic`): beside them stands code without any.
+    """
+    found: list[tuple[float, str, int, list[tuple[Mapping[str, int], float]]]] = []
+    for name in sorted(known.columns.sizes):
+        said = {v: list(_many(body, _where(known, name, v))) for v in VALUES}
+        several = [v for v, each in said.items() if each and all(many for many, _, _ in each)]
+        for v in several if len(several) <= MOST else ():
+            if _little(known, body, name, v):
+                found.append((-max([many for many, _, _ in said[v]]), name, v, [one[1:] for one in said[v]]))
+    if not found:
+        return None
+    _, name, v, each = min(found, key=lambda one: one[:3])
+    there = System()
+    there.eq(((known.columns.ids[name], 1),), -v)
+    inside = make(there)
+    less = all(counted(inside, at, LONG)[0] + 2 <= LESS * (tests + 1) for at, tests in each)
+    if not less or length(inside) > max(SHORT, length(body)) or (once and _loops(inside)):
+        return None
+    return _put(body, name, v, inside)
+
+
+def _many(body: Sequence[Ast], places: Iterable[Mapping[str, int]]) -> Iterator[tuple[float, Mapping[str, int], float]]:
+    """The tests for each call that code makes at some sizes, and all; 0 at the first at which they are not many."""
+    for at in places:
+        tests, idle, calls = counted(body, at, LONG)
+        many = calls and inf > tests > max(FEW, EACH * calls) and idle >= IDLE * tests
+        yield tests / calls if many else 0, at, tests
+        if not many:
+            return
+
+
+def _little(known: Known, body: tuple[Ast, ...], name: str, value: int) -> bool:
+    """Whether one test more is little at other values: beside several, or at smaller ones, which leave nothing."""
+    trial = _put(body, name, value, ())
+    for other in BESIDE:
+        for at in _where(known, name, other) if other != value else ():
+            tests, _, calls = counted(body, at, LONG)
+            if tests < SEVERAL and (calls or other > value) and counted(trial, at, LONG)[0] > tests:
+                return False
+    return True
+
+
+def _put(body: tuple[Ast, ...], name: str, value: int, code: tuple[Ast, ...]) -> tuple[Ast, ...]:
+    """The body with code of its own where a size has a value, in the branch that this decides of conditions around."""
+    if len(body) == 1 and isinstance(node := body[0], If):
+        with suppress(Undecided):
+            if Run().hold(node.conditions, {name: value}):
+                return (replace(node, body=_put(node.body, name, value, code)),)
+            if node.other:
+                return (replace(node, other=_put(node.other, name, value, code)),)
+    return (If((("eq", var(name) - value),), code, body[0].at, body),)
+
+
+def _where(known: Known, name: str, value: int) -> Iterator[dict[str, int]]:
+    """Sizes of which one has a value."""
+    return places(known, (((known.columns.ids[name], 1),), -value, 0), (0,), 1)
+
+
+def _loops(body: Sequence[Ast]) -> bool:
+    return any(isinstance(node, For) or _loops(within(node)) for node in body)
