@@ -379,7 +379,7 @@ def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int],
 
     Empty where it has none without, or where there is no such case.
     """
-    if not _sparse(known, group.lanes, j, columns[j]):
+    if not _sparse(_inside(known, group.lanes, k, columns[k]), group.lanes, j, columns[j]):
         return []
     everywhere = System()  # so that the cases are everything
     found = cells(known, [everywhere, *_overlaps(known, group.lanes, k, j, columns)], CASES) or []
@@ -388,7 +388,7 @@ def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int],
         lanes = [lane for lane in group.lanes if not there.excludes_exactly(lane.shadows[k])]
         if len({lane.piece.statement for lane in lanes}) < len({lane.piece.statement for lane in group.lanes}):
             continue  # there are no turns to take
-        if _filled(there, lanes, j, columns, first):
+        if _filled(_inside(there, lanes, k, columns[k]), lanes, j, columns, first):
             return [beyond(known, case) for case in found]
     return []
 
@@ -402,14 +402,21 @@ def beside_turns(
     Of S[i] -> [i, 0], T[i] -> [i, i + 1] and U[i, j] -> [i, j] for 0 <= i < 2 and 0 <= j < 3 it is S and T from i = 2
     on: a loop of all would run from 0 to i + 1 for these. Some linear programs, of an atomic loop with holes alone.
     """
-    if not _sparse(known, lanes, j, columns[j]):
+    if not _sparse(_inside(known, lanes, k, columns[k]), lanes, j, columns[j]):
         return None
     cells = beside_few(known, shadows_of(known, lanes, k, columns[k]), columns[k])
     if cells is None:
         return None
     before, _, after = cells
     beside = within(known, lanes, [before, after], k, columns[k])
-    return cells if all(_filled(known, some, j, columns, first) for some in beside) else None
+    filled = all(_filled(_inside(known, some, k, columns[k]), some, j, columns, first) for some in beside)
+    return cells if filled else None
+
+
+def _inside(known: Known, lanes: Sequence[Lane], k: int, col: int) -> Known:
+    """What is known in loop k over lanes: one from c0 - 1 to 1 inside has few values, for c0 is -2 at least there."""
+    b = bounds(known, [lane.shadows[k] for lane in lanes], col)
+    return known if b is None else b.within(known, col)
 
 
 def _sparse(known: Known, lanes: Sequence[Lane], j: int, col: int) -> bool:
