@@ -110,6 +110,11 @@ def within(node: Ast) -> tuple[Ast, ...]:
     return (*node.body, *node.other) if isinstance(node, If) and node.other else node.body
 
 
+def length(body: Sequence[Ast]) -> int:
+    """How many loops, conditions, blocks and calls some code has."""
+    return sum([1 + length(within(node)) for node in body])
+
+
 def mapped(node: Ast, f: Callable[[tuple[Ast, ...]], tuple[Ast, ...]]) -> Ast:
     """The node with what a function makes of what stands in it, of each branch of a condition; itself if that is it."""
     if isinstance(node, Call):

@@ -95,6 +95,7 @@ class BandLoops(Outer):
                     group = group if one is None else Group([one])  # noqa: PLW2901
                 with self.writer.among(len(found) - n, joins, wide):
                     out += self.group(k, group, state, alone=len(parts) == len(found) == 1)
+                self.writer.limit(out)
         return tuple(out)
 
     def parted(self, known: Known, group: Group, k: int, once: bool, last: bool) -> List[Group]:

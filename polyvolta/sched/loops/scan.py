@@ -55,7 +55,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
-from polyvolta.sched.loops.weighing.cells import dense, denser
+from polyvolta.sched.loops.weighing.cells import dense, denser, longest
 from polyvolta.sched.loops.weighing.large import better, large
 from polyvolta.sched.loops.weighing.multiples import multiples_before
 from polyvolta.sched.loops.weighing.nothing import something_before
@@ -259,7 +259,8 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         one, body = told(one, body)
         if steps <= CUT and first.shares and dense(one.known, body):
             with suppress(BudgetExceeded, NotScannable):
-                found = told(*bounded(most, _made, _joining(scanner, first.joins, True), domain, branches))
+                cut = _joining(scanner, first.joins, True, longest(body))
+                found = told(*bounded(most, _made, cut, domain, branches))
                 if found[0].notes == first.notes and denser(one.known, body, found[1]):
                     one, body = found
         one, body = _valued(scanner, domain, most, one, body)
@@ -341,10 +342,10 @@ def _atomic(node: Node, sizes: frozenset[str]) -> bool:
     return any(_atomic(child, sizes) for child in node.children)
 
 
-def _joining(scanner: Callable[[], Scanner], joins: bool = True, cells: bool = False) -> Scanner:
-    """A scanner whose cells are as few as what is exact tells apart, or as many as there are; of all loops, or some."""
+def _joining(scanner: Callable[[], Scanner], joins: bool = True, cells: bool = False, most: float = inf) -> Scanner:
+    """A scanner of cells as few as what is exact tells apart, or of all; of all loops, or some; of so much code."""
     one = scanner()
-    one.joins, one.cells = joins, cells
+    one.joins, one.cells, one.longest = joins, cells, most
     return one
 
 

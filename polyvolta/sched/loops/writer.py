@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from math import inf
 from typing import TypeVar
 
-from polyvolta.sched.loops.ast import Bound
+from polyvolta.sched.loops.ast import Ast, Bound, length
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.tree import Path, Schedule
@@ -40,9 +40,11 @@ class Writer:
     rough : whether there were any that something else did.
     shares : whether there were any loops of several statements of which a tree says nothing.
     cells : whether such loops are separate.
+    longest : loops, conditions and calls beyond which code is given up.
     """
 
     parted, joins, wide, rough, shares, cells = True, False, False, False, False, False
+    longest = inf
 
     def __init__(self, schedule: Schedule, columns: Columns, ranges: Ranges) -> None:
         self.schedule, self.columns, self.ranges = schedule, columns, ranges
@@ -76,6 +78,11 @@ class Writer:
         names = ", ".join(dict.fromkeys(statements))
         note = f"the ranges of {names} along member {k} of the band at {at} are too many to separate"
         self.notes += [] if note in self.notes else [note]
+
+    def limit(self, body: Sequence[Ast]) -> None:
+        """Give up code of which a part is too long."""
+        if self.longest < inf and length(body) > self.longest:
+            raise BudgetExceeded(f"a band has more than {self.longest:.0f} loops, conditions and calls")
 
     @contextmanager
     def among(self, waiting: int, joins: bool, wide: bool) -> Iterator[None]:

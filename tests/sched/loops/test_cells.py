@@ -2,7 +2,10 @@
 
 import pytest
 
+from polyvolta.sched.loops import scan as scanning
+from polyvolta.sched.loops.ast import length
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.weighing.cells import longest
 from polyvolta.sched.tree import Schedule
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
@@ -56,3 +59,25 @@ def test_loops_stay_shared_where_that_is_asked_for():
     ]
     found = scan(Schedule.parse(text), parted=False)
     assert all(str(found).count(f"{s}(") == 1 for s in "ACFD")
+
+
+def test_code_whose_loops_are_all_cut_is_given_up_as_soon_as_it_is_too_long(monkeypatch):
+    """Of ten statements in two members it is ten times as long as that of shared loops: most time goes to tidy it."""
+    lengths: list[float] = []
+
+    def seen(known, body):
+        lengths.append(length(body))
+        return found(known, body)
+
+    found = scanning.needed_by_all
+    monkeypatch.setattr(scanning, "needed_by_all", seen)
+    statements = [f"S{k}" for k in range(10)]
+    domain = "; ".join(f"{s}[i, j] : 0 <= i < N and 0 <= j < M" for s in statements)
+    rows = ["; ".join(f"{s}[i, j] -> [({i} + {k})]" for k, s in enumerate(statements)) for i in "ij"]
+    tree = Schedule.parse(
+        f"""{{ domain: "[N, M] -> {{ {domain} }}", child: {{ schedule: "[{{ {rows[0]} }}, {{ {rows[1]} }}]" }} }}"""
+    )
+    loops = scan(tree)
+    for n, m in ((1, 1), (3, 12), (11, 2)):
+        assert deviation(tree, loops, {"N": n, "M": m}) is None
+    assert lengths and max(lengths) <= longest(loops.body)

@@ -569,8 +569,8 @@ TREES = {
         {-40: 8, 0: 8, 3: 11, 7: 7, 40: 7, 100: 23},
     ),
     "the same, of which two that are in one loop have few values, as the loop outside of it has": (
-        """{ domain: "[N] -> { S[i] : 1 <= i <= 3; T[i] : -2 <= i <= 0; U[i, j] : 0 <= i <= 2 and 0 <= j <= 2 }", child: {
-             schedule: "[N] -> [{ S[i] -> [(i - 1)]; T[i] -> [(i)]; U[i, j] -> [(i)] },
+        """{ domain: "[N] -> { S[i] : 1 <= i <= 3; T[i] : -2 <= i <= 0; U[i, j] : 0 <= i <= 2 and 0 <= j <= 2 }",
+             child: { schedule: "[N] -> [{ S[i] -> [(i - 1)]; T[i] -> [(i)]; U[i, j] -> [(i)] },
              { S[i] -> [(-N - i)]; T[i] -> [(i - 1)]; U[i, j] -> [(2*floor((1 - j)/2))] }]",
              options: "{ atomic[1] }" } }""",
         {-1000: 52, -4: 52, -2: 102, 0: 104, 1: 54, 40: 51, 1000: 51},

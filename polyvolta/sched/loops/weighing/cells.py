@@ -9,7 +9,7 @@ Loops of which a tree says nothing are shared where that costs little, as rules 
 several times as much as it calls nevertheless, another scan takes all such loops for separate ones: a loop for each
 combination of statements, in which none asks whether it is there. Which code is better is found by running both at a
 few small sizes: what is called and in which order is the same whatever they say. Cost: that scan, where tests are many,
-and a text that is longer.
+until its code is several times as long, and a text that is longer.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, prod
 
-from polyvolta.sched.loops.ast import Ast
+from polyvolta.sched.loops.ast import Ast, length
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.weighing.large import length, places
+from polyvolta.sched.loops.weighing.large import places
 from polyvolta.sched.loops.weighing.sizes import counted
 
 SIZES = (1, 1), (2, 2), (3, 3), (5, 5), (9, 9), (1, 4), (4, 1), (7, 3), (40, 3)  # at which codes are run, in turn
@@ -28,6 +28,7 @@ FEW, EACH, LITTLE = 10, 6, 4  # tests that are few, and few more for each call; 
 LESS, TOTAL = 0.4, 0.55  # of them at one size, and in all or on average, are worth another text
 HARDLY, MORE = 1.1, 2  # times as many, and so many, are hardly more
 TIMES, SHORT = 4, 30  # times the length, and what is short anyway
+UNTIDY = 1.25  # times as long as it is at last code may be before it is tidied
 
 
 def dense(known: Known, body: Sequence[Ast]) -> bool:
@@ -41,12 +42,22 @@ def dense(known: Known, body: Sequence[Ast]) -> bool:
     return False
 
 
+def longest(body: Sequence[Ast]) -> float:
+    """How long other code may be before it is tidied, which leaves most of it."""
+    return UNTIDY * _most(body)
+
+
+def _most(body: Sequence[Ast]) -> int:
+    """How long other code may be."""
+    return max(TIMES * length(body), SHORT)
+
+
 def denser(known: Known, body: Sequence[Ast], other: Sequence[Ast]) -> bool:
     """Whether code tests much more than other code at one of these sizes, and in all or on average.
 
     At none it tests less, but for a few tests, or where the others are few for their calls, too.
     """
-    if length(other) > max(TIMES * length(body), SHORT):
+    if length(other) > _most(body):
         return False
     each = [(counted(body, at, LONG), counted(other, at, LONG)) for at in places(known, SIZES)]
     both = [(a, b, calls) for (a, _, calls), (b, _, _) in each if a < inf]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
-from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, within
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, length
 from polyvolta.sched.loops.hoisting.least import Run, Undecided, number
 from polyvolta.sched.loops.rows.known import Known
 
@@ -45,10 +45,6 @@ def better(known: Known, some: Sequence[Ast], others: Sequence[Ast]) -> bool:
     except Undecided:
         return False
     return bool(each) and all(a <= HARDLY * b for a, b in each)
-
-
-def length(body: Sequence[Ast]) -> int:
-    return sum([1 + length(within(node)) for node in body])
 
 
 def places(known: Known, sizes: Sequence[tuple[int, int]]) -> Iterator[dict[str, int]]:
