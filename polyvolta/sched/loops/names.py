@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
+from operator import index
 from typing import TYPE_CHECKING, cast
 
-from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sched.loops.conditions import beyond
 from polyvolta.sched.loops.instances import systems
 from polyvolta.sched.loops.rows.bounds import Bounds, bounds
@@ -15,7 +16,8 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System, without
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Node, Schedule
-from polyvolta.sets import Aff, Set, aff, var
+from polyvolta.sets import Aff, Set, UnknownName, aff, nearest, var
+from polyvolta.sets.errors import kind_of
 from polyvolta.sets.functions.cells import where
 from polyvolta.sets.values.simplify import simplify
 from polyvolta.sets.values.space import NOWHERE
@@ -191,3 +193,24 @@ def _distinct(known: Known, shadows: list[System], col: int) -> list[System]:
             one.ineqs, one.eqs, one.mods = dict(ineqs), list(eqs), list(mods)
         out.append(one)
     return out
+
+
+def given_extents(given: object) -> dict[str, int | Aff]:
+    """The extents as integers, or as expressions."""
+    hint = 'such as extents={"blockIdx.x": 16}, or aff("N") for the parameter N'
+    if not isinstance(given, Mapping):
+        raise BadArgument(f"extents are numbers by name, not {kind_of(given)}", where=repr(given), hint=hint)
+    try:
+        return {str(n): v if isinstance(v, Aff | bool) else index(v) for n, v in given.items()}
+    except TypeError:
+        raise BadArgument("an extent is an integer or an Aff", where=repr(dict(given)), hint=hint) from None
+
+
+def check_extents(given: Mapping[str, int | Aff], params: Sequence[str]) -> None:
+    """Numbers that count something, and expressions of the parameters."""
+    for name, size in given.items():
+        if isinstance(size, bool) or not isinstance(size, Aff) and size < 1:
+            hint = "an extent is a positive integer, or an Aff"
+            raise BadArgument(f"{name} has at least one value, not {size}", hint=hint)
+        for n in sorted(size.names() - {*params}) if isinstance(size, Aff) else ():
+            raise UnknownName(f"the extent of {name} speaks of {n}, no parameter", hint=nearest(n, params))

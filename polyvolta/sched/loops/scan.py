@@ -26,10 +26,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from math import inf
-from operator import index
 
 from polyvolta.sched.by_cases import by_cases
-from polyvolta.sched.errors import BadArgument, NotScannable, says_keywords
+from polyvolta.sched.errors import NotScannable, says_keywords
 from polyvolta.sched.loops.ast import Ast, Call, If, conditional, endless, mapped
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.branches import branched, meeting
@@ -45,7 +44,7 @@ from polyvolta.sched.loops.hoisting.prefixes import asked_first
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.hoisting.together import asked_apart, asked_together, neighbours
 from polyvolta.sched.loops.instances import instances, parameters
-from polyvolta.sched.loops.names import mapped_names
+from polyvolta.sched.loops.names import check_extents, given_extents, mapped_names
 from polyvolta.sched.loops.notation.names import plain
 from polyvolta.sched.loops.notation.widths import largest
 from polyvolta.sched.loops.parts.ways import without_ways
@@ -57,6 +56,7 @@ from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.loops.weighing.cells import dense, denser, longest
 from polyvolta.sched.loops.weighing.large import better, large
+from polyvolta.sched.loops.weighing.lasting import lasting_apart
 from polyvolta.sched.loops.weighing.multiples import multiples_before
 from polyvolta.sched.loops.weighing.nothing import something_before
 from polyvolta.sched.loops.weighing.residues import remainders_before, residues_before
@@ -69,7 +69,6 @@ from polyvolta.sched.structure.reach import names_of
 from polyvolta.sched.tree import Band, Context, Domain, Extension, Mark, Node, Schedule
 from polyvolta.sets import Aff, BudgetExceeded, Set, UnknownName, nearest
 from polyvolta.sets.budgets import bounded, left, metered
-from polyvolta.sets.errors import kind_of
 
 __all__ = ["Scan", "scan"]
 
@@ -169,13 +168,13 @@ def scanned(
     if (root := expanded(schedule.root)) is not schedule.root:
         schedule = replace(schedule, root=root)
     context = context_of(context)
-    given = _extents(extents or {})
+    given = given_extents(extents or {})
     names = mapped_names(schedule.root)
     for name in given:
         if name not in names:
             raise UnknownName(f"no member is mapped to {name}", where=str(schedule), hint=nearest(name, names))
     if given:
-        _check_extents(given, [*parameters(schedule.root), *(context.param_names if context is not None else ())])
+        check_extents(given, [*parameters(schedule.root), *(context.param_names if context is not None else ())])
     marked = any(isinstance(node, Mark) for _, node in schedule.walk())
     called = _statements(schedule)
     made, refused = None, None
@@ -263,6 +262,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
                 found = told(*bounded(most, _made, cut, domain, branches))
                 if found[0].notes == first.notes and denser(one.known, body, found[1]):
                     one, body = found
+        body = one.searched(body, lasting_apart, one.known, body, one)
         one, body = _valued(scanner, domain, most, one, body)
     ranges = {**one.ranges, **one.seen}
     made = Scan(body, one.extents, ranges, tuple(one.notes), one.params)
@@ -444,27 +444,6 @@ def _narrowed(schedule: Schedule, context: Set | None) -> Schedule | None:
         if len(s.parts) == 1 and not s.space.n_out and len(s.parts[0][1]) > 1:
             domain = domain.intersect_params(s)
     return None if domain is schedule.root.domain else schedule.replace((), replace(schedule.root, domain=domain))
-
-
-def _extents(given: object) -> dict[str, int | Aff]:
-    """The extents as integers, or as expressions."""
-    hint = 'such as extents={"blockIdx.x": 16}, or aff("N") for the parameter N'
-    if not isinstance(given, Mapping):
-        raise BadArgument(f"extents are numbers by name, not {kind_of(given)}", where=repr(given), hint=hint)
-    try:
-        return {str(n): v if isinstance(v, Aff | bool) else index(v) for n, v in given.items()}
-    except TypeError:
-        raise BadArgument("an extent is an integer or an Aff", where=repr(dict(given)), hint=hint) from None
-
-
-def _check_extents(given: Mapping[str, int | Aff], params: Sequence[str]) -> None:
-    """Numbers that count something, and expressions of the parameters."""
-    for name, size in given.items():
-        if isinstance(size, bool) or not isinstance(size, Aff) and size < 1:
-            hint = "an extent is a positive integer, or an Aff"
-            raise BadArgument(f"{name} has at least one value, not {size}", hint=hint)
-        for n in sorted(size.names() - {*params}) if isinstance(size, Aff) else ():
-            raise UnknownName(f"the extent of {name} speaks of {n}, no parameter", hint=nearest(n, params))
 
 
 def _statements(schedule: Schedule) -> set[str]:

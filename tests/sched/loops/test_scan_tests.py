@@ -378,3 +378,32 @@ def test_seven_ranges_that_begin_one_after_another_are_separate():
     loops = found(got, [{"N": n} for n in (0, 1, 3, 6, 7, 12)])
     assert not loops.notes
     assert counted(loops.body, {"N": 4}) < 30
+
+
+def test_a_loop_as_long_as_a_size_is_not_run_for_one_inside_that_another_size_leaves_empty():
+    """isl's code asks for M >= 4 as well; loops over c2 <= c1 would find nothing 23 times as often where N is 1000."""
+    got = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j, k] : N <= 2i <= N + 4 and 0 <= j <= 2 and 1 <= k and 2k <= j + 1;
+             S[i, j, k] : 1 <= i and 2i <= N + 1 and 0 <= j <= i and 3 <= k < M and k mod 3 = 0;
+             T[i, j] : M + i >= 3 and N <= 2i <= N + 6 and N - 1 <= j <= 4;
+             T[i, j] : i <= 1 - M and N <= 2i <= N + 6 and N - 1 <= j <= 4 }", child: { sequence: [
+             { filter: "{ S[i, j, k] }", child: { schedule: "[N, M] -> [
+               { S[i, j, k] -> [(N + j - 4*floor((N + j + 3)/4) + 4)] }]" } },
+             { filter: "{ T[i, j] }", child: { schedule: "[{ T[i, j] -> [(floor(j/4))] },
+               { T[i, j] -> [(floor(j/2) - 2*floor(j/4))] }]", options: "{ unroll[1] }" } } ] } }"""
+    )
+    loops = found(got, [{"N": n, "M": m} for n in (-1, 1, 2, 3, 6, 9) for m in (-2, 1, 2, 4, 5, 8)])
+    assert [counted(loops.body, {"N": n, "M": 1}) for n in (40, 1000)] == [36, 36]
+    assert counted(loops.body, {"N": 40, "M": 8}) == 1126
+
+
+def test_what_one_of_three_has_alone_is_apart_in_a_loop_that_is_cut_at_holes():
+    """Each of its many values would ask for the others, which an atomic loop inside has."""
+    got = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i] : M - 1 <= i <= 5; T[i] : M <= 2 and 0 <= i <= N;
+             T[i] : M >= 4 and 0 <= i <= N }", child: { schedule: "[N, M] -> [{ S[i] -> [3i]; T[i] -> [i - M + 1] }]",
+             child: { schedule: "[{ S[i] -> [floor(i/4)]; T[i] -> [floor((3i + 3)/16)] }]",
+             options: "{ atomic[0] }" } } }"""
+    )
+    loops = found(got, [{"N": n, "M": m} for n in (-1, 1, 3, 9, 12) for m in (-4, -1, 0, 1, 2, 3, 4, 5, 6, 8)])
+    assert [counted(loops.body, {"N": n, "M": 1}) for n in (40, 240)] == [178, 378]

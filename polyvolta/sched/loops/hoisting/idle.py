@@ -175,10 +175,10 @@ def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast,
         return body
     there = [known.given(_holding(*mine)) if mine else None for mine in each]
     alike = _alike(known)
-    natural = _natural(alike, 0)
+    usual = natural(alike, 0)
     best: tuple[int, int, Row] | None = None
     for row in rows:
-        if natural.implies(*row):
+        if usual.implies(*row):
             continue
         opposite, first = alike.given(_holding((negated(row[0]), -row[1] - 1))), 0
         for k, one in enumerate((*there, None)):
@@ -247,7 +247,7 @@ def _spared_by(known: Known, body: Sequence[Ast]) -> float:
 
 def _spared(known: Known, node: Ast) -> float:
     """How many tests some code makes at most where none is needed, a condition one: neighbours may exclude it."""
-    return min(1, _of_node(known, node, 1)) if isinstance(node, If) else _tests(known, (node,), BESIDE)
+    return min(1, _of_node(known, node, 1)) if isinstance(node, If) else most_tests(known, (node,), BESIDE)
 
 
 def _holding(*rows: Row) -> System:
@@ -281,7 +281,7 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False, few: float
             alike = _alike(known)
             there = alike.given(out).given(_holding((negated(key), -const - 1)))
             least = BESIDE if _at_half(known, (key, const)) else few
-            if not floors and least > SMALL and not _natural(alike, 1).implies(key, const):
+            if not floors and least > SMALL and not natural(alike, 1).implies(key, const):
                 least = SMALL
             if many(there, body, least) or any(_asked_inside(known, node, (key, const)) for node in body):
                 out.ge(key, const)
@@ -306,7 +306,7 @@ def _alike(known: Known) -> Known:
     return known.given(same) if same.eqs else known
 
 
-def _natural(known: Known, least: int) -> Known:
+def natural(known: Known, least: int) -> Known:
     """What is known where all sizes are at least a number."""
     return known.given(_holding(*[(((known.columns.ids[name], 1),), -least) for name in known.columns.sizes]))
 
@@ -384,10 +384,10 @@ def _at_half(known: Known, row: Row) -> bool:
 
 def many(known: Known, body: Sequence[Ast], few: float = FEW) -> bool:
     """Whether some code may make more than a few tests, as far as is plain from what is known."""
-    return _tests(known, body, few) > few
+    return most_tests(known, body, few) > few
 
 
-def _tests(known: Known, body: Sequence[Ast], enough: float) -> float:
+def most_tests(known: Known, body: Sequence[Ast], enough: float) -> float:
     """How many tests some code makes at most; any number beyond what is enough where they are more than that."""
     total: float = 0
     for node in () if known.nowhere else body:
@@ -402,16 +402,18 @@ def _of_node(known: Known, node: Ast, enough: float) -> float:
         case Call():
             return 0
         case Block(_, body):
-            return _tests(known, body, enough)
+            return most_tests(known, body, enough)
         case If(conditions, body):
             own = comparisons(conditions)
-            return own if own > enough else own + _tests(known.given(stating(known, conditions)), body, enough - own)
+            return (
+                own if own > enough else own + most_tests(known.given(stating(known, conditions)), body, enough - own)
+            )
     there = known.given(extent(known, node))
     if there.nowhere:
         return 1
     steps = min((_most(there, high, low) for low, high in product(node.lower, node.upper)), default=inf)
     times = inf if steps == inf else steps // node.step + 1
-    return 1 + times if 1 + times > enough else 1 + times * (1 + _tests(there, node.body, enough))
+    return 1 + times if 1 + times > enough else 1 + times * (1 + most_tests(there, node.body, enough))
 
 
 def _most(known: Known, high: Bound, low: Bound) -> float | Fraction:

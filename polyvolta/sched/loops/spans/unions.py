@@ -182,15 +182,15 @@ class Shared:
         found = self.in_order(within(self.known, lanes, cells or (), self.k, self.col))
         return found if len(found) > 1 else [lanes]
 
-    def tails(self, lanes: list[Lane]) -> Items:
-        """Lanes of one outermost loop, cut where one of them has many values alone (`_alone`), if it is cut by sizes.
+    def tails(self, lanes: list[Lane], others: int = 1) -> Items:
+        """Lanes of an outermost loop that is cut anyway, cut where one has many values alone, beside so many others.
 
-        What has all values of the others may have more: each would ask for these. It costs one loop more.
+        What has all values of these may have more: each would ask for them (`_alone`). It costs one loop more.
         """
         if not self.place.outermost or len(lanes) < 2:
             return [lanes]
         one = Shared.of(self.known, lanes, self.k, self.columns, self.first, self.place)
-        return (one and _alone(one)) or [lanes]
+        return (_alone(one) if one and len(one.shadows) > others else None) or [lanes]
 
     def again(self, items: Items) -> Items:
         """Items, of which short ones are cut as loops of their own: they have other holes than one that is long."""
@@ -296,8 +296,8 @@ def _without_holes(loop: Shared) -> Items | None:
     """Where a loop would run through many values that none has, loops that don't: pieces of the union.
 
     That is so where it has no such pieces as well, or too many: then it stays one. Of a piece of an innermost one that
-    several share, what all have is apart (`steady`). Of more than `TOLD` shadows pieces that are not found in so many
-    `PROGRAMS` are those around holes at some sizes (`Gaps`).
+    several share, what all have is apart (`steady`), and of an outermost one what one has beside two (`tails`). Of more
+    than `TOLD` shadows pieces that are not found in so many `PROGRAMS` are those around holes at some sizes (`Gaps`).
     """
     known, col = loop.known, loop.col
     try:
@@ -306,7 +306,7 @@ def _without_holes(loop: Shared) -> Items | None:
         cells = _of_many(loop)
     if cells is None:
         return None
-    items = loop.within(cells) or []
+    items = [some for lanes in loop.within(cells) or [] for some in loop.tails(lanes, OTHERS[0])]
     if not loop.place.innermost or len(items) < 2:
         return items
     out: Items = []
