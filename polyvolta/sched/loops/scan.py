@@ -21,7 +21,7 @@ shares a loop between statements whose values interleave and tests inside, unles
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -49,6 +49,7 @@ from polyvolta.sched.loops.notation.names import plain
 from polyvolta.sched.loops.notation.widths import largest
 from polyvolta.sched.loops.parts.ways import without_ways
 from polyvolta.sched.loops.result import Scan
+from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece
@@ -60,13 +61,13 @@ from polyvolta.sched.loops.weighing.lasting import lasting_apart
 from polyvolta.sched.loops.weighing.multiples import multiples_before
 from polyvolta.sched.loops.weighing.nothing import something_before
 from polyvolta.sched.loops.weighing.residues import remainders_before, residues_before
-from polyvolta.sched.loops.weighing.sizes import by_absence, needed_in_all
+from polyvolta.sched.loops.weighing.sizes import by_absence, is_atomic, needed_in_all
 from polyvolta.sched.loops.weighing.versions import value_apart
 from polyvolta.sched.program.assuming import context_of
 from polyvolta.sched.structure.expansion import expanded
 from polyvolta.sched.structure.given import need_schedule
 from polyvolta.sched.structure.reach import names_of
-from polyvolta.sched.tree import Band, Context, Domain, Extension, Mark, Node, Schedule
+from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
 from polyvolta.sets import Aff, BudgetExceeded, Set, UnknownName, nearest
 from polyvolta.sets.budgets import bounded, left, metered
 
@@ -263,7 +264,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
                 if found[0].notes == first.notes and denser(one.known, body, found[1]):
                     one, body = found
         body = one.searched(body, lasting_apart, one.known, body, one)
-        one, body = _valued(scanner, domain, most, one, body)
+        one, body = _valued(scanner, domain, len(pieces), most, one, body)
     ranges = {**one.ranges, **one.seen}
     made = Scan(body, one.extents, ranges, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))
@@ -288,7 +289,7 @@ def _told_apart(
     if len(pieces) < 2:
         return one, body
     found, other = None, cache(partial(_joining, scanner, one.joins, one.cells))
-    again, once = partial(_within, other, domain), _atomic(domain, frozenset(parameters(domain)))
+    again, once = partial(_within, other, domain, pieces[0].columns), is_atomic(domain, frozenset(parameters(domain)))
     brief = partial(bounded, BRIEF, again) if once or large else again
     with suppress(BudgetExceeded, NotScannable):
         found = bounded(most, by_absence, one.known, pieces, body, brief, once)
@@ -311,35 +312,23 @@ def _told_apart(
 
 
 def _valued(
-    scanner: Callable[[], Scanner], domain: Domain, most: int, one: Scanner, body: tuple[Ast, ...]
+    scanner: Callable[[], Scanner], domain: Domain, n: int, most: int, one: Scanner, body: tuple[Ast, ...]
 ) -> tuple[Scanner, tuple[Ast, ...]]:
     """The code with one value of a size apart, where that tests less; and what made it.
 
     Parameters
     ----------
-    most : steps in which it is looked for.
+    n, most : pieces there are; steps in which it is looked for.
     """
     other = cache(partial(_joining, scanner, one.joins, one.cells))
+    make = partial(_within, other, domain, one.columns, some=range(n))
     with suppress(BudgetExceeded, NotScannable):
-        once = _atomic(domain, frozenset(parameters(domain)))
-        found = bounded(most, value_apart, one.known, body, partial(_within, other, domain), once)
+        once = is_atomic(domain, frozenset(parameters(domain)))
+        found = bounded(most, value_apart, one.known, body, make, once)
         if found is not None:
             other().share(one)
             return other(), found
     return one, body
-
-
-def _atomic(node: Node, sizes: frozenset[str]) -> bool:
-    """Whether a loop outside of all others may be one that is asked to be the only one.
-
-    One inside a loop is so in each of its iterations, in whichever case of sizes. A member of sizes alone is no loop.
-    """
-    for m in node.members if isinstance(node, Band) else ():
-        if (m.isolated_type or m.loop_type) == "atomic":  # what is not isolated stands beside what is, in several
-            return True
-        if not all(isinstance(e, Aff) and e.names() <= sizes for _, e in m.exprs):
-            return False
-    return any(_atomic(child, sizes) for child in node.children)
 
 
 def _joining(scanner: Callable[[], Scanner], joins: bool = True, cells: bool = False, most: float = inf) -> Scanner:
@@ -359,13 +348,13 @@ def _told_again(
     case: System,
     pieces: Sequence[Piece],
     body: tuple[Ast, ...],
-    make: Callable[[System], tuple[Ast, ...]],
+    make: Callable[[System, Collection[int]], tuple[Ast, ...]],
 ) -> tuple[Ast, ...]:
     """Code where one size is told apart and all statements have something by it, of which another may tell some, too.
 
     Two sizes at most are: each takes two more scans, and only where code of all tests much for nothing.
     """
-    found = by_absence(one.known.given(case), pieces, body, lambda rows: make(rows.copy().add(case)))
+    found = by_absence(one.known.given(case), pieces, body, lambda rows, of: make(rows.copy().add(case), of))
     if found is None:
         return body
     (there, inside), (_, beside) = found
@@ -373,12 +362,20 @@ def _told_again(
     return (If(conditions, asked_once(inside, conditions), (0,), beside),)
 
 
-def _within(scanner: Callable[[], Scanner], domain: Domain, case: System) -> tuple[Ast, ...]:
-    """The code where some rows over sizes hold."""
+def _within(
+    scanner: Callable[[], Scanner], domain: Domain, columns: Columns, case: System, some: Collection[int]
+) -> tuple[Ast, ...]:
+    """The code where some rows over sizes hold, of the pieces of some numbers: others have nothing there.
+
+    None where the rows speak of floors that have other columns here. The same domain first makes the same ones.
+    """
     one = scanner()
+    pieces = [piece for k, piece in enumerate(instances(one.columns, domain.domain, ())) if k in some]
+    if not all(one.columns.agree(columns, ((c, 1),)) for c in case.columns()):
+        return ()
     known = one.known.given(case)
     with one.within(known):
-        return _finished(one, known, domain, tuple(instances(one.columns, domain.domain, ())), True)
+        return _finished(one, known, domain, pieces, True)
 
 
 def _finished(

@@ -6,9 +6,11 @@ from itertools import product
 import pytest
 
 import polyvolta.sched.loops.scan as scans
+from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sched.loops.scan import _atomic, scan
+from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.loops.walk import Scanner
+from polyvolta.sched.loops.weighing.sizes import is_atomic
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, aff, budget
 from tests.sched.loops.counting import counted
@@ -55,6 +57,37 @@ APART = {
                { S[i, j] -> [(floor((2i + 1)/3))]; T[i] -> [(i)] }]", options: "{ separate[1] }" } }""",
         {1: 6, 2: 29, 3: 6, 4: 35, 5: 6, 10: 35, 40: 30},
     ),
+    "even sizes, which code asks for at few of the others that are odd as well": (
+        """{ domain: "[N, M] -> { S[i, j] : M mod 2 = 0 and 0 <= i <= N and N <= j <= N + 3; U[i] : M <= 2i <= M + 5 }",
+             child: { schedule: "[N, M] -> [{ S[i, j] -> [(floor(j/2))]; U[i] -> [(2i - M - 1)] },
+               { S[i, j] -> [(j)]; U[i] -> [(2N - 2i + 1)] }]", options: "{ separate[0] }", child: { schedule:
+             "[N, M] -> [{ S[i, j] -> [(floor(i/4))]; U[i] -> [(2N + i - 1)] },
+               { S[i, j] -> [(M + 4*floor((3i)/4))]; U[i] -> [(i - M + 1)] }]", options: "{ atomic[0] }", child: {
+             schedule: "[{ S[i, j] -> [(i)]; U[i] -> [(i)] }]", child: { sequence: [
+             { filter: "{ S[i, j] }" }, { filter: "{ U[i] }" } ] } } } } }""",
+        {0: 60, 1: 5, 3: 5, 4: 121, 9: 5, 40: 521},
+    ),
+    "a remainder of 4, of which the three others leave one call": (
+        """{ domain: "[N, M] -> { S[]; T[i, j, k] : N mod 4 = 3 and 0 <= i <= 3 and -2 <= j < M and 0 <= k <= 2 }",
+             child: { schedule: "[N] -> [{ S[] -> [(floor(N/3))]; T[i, j, k] -> [(floor((2 - j)/3) - 1)] },
+               { S[] -> [(0)]; T[i, j, k] -> [(floor((j + 2)/3) + 1)] }]", options: "{ separate[0] }", child: {
+             schedule: "[N] -> [{ S[] -> [(N)]; T[i, j, k] -> [(-j - 1)] }, { S[] -> [(1)]; T[i, j, k] -> [(j + 5)] }]",
+             options: "{ unroll[0] }" } } }""",
+        {0: 1, 1: 1, 2: 1, 3: 126, 4: 1, 7: 221, 40: 1},
+    ),
+    "a remainder of 3, where of the others one has a call and one none": (
+        """{ domain: "[N, M] -> { S[i, j] : N mod 3 = 1 and 0 <= i <= N and i <= 2j <= i + 6; T[] : N mod 3 <= 1 }",
+             child: { schedule: "[M] -> [{ S[i, j] -> [(i + 5)]; T[] -> [(M - 1)] },
+               { S[i, j] -> [(floor(i/4))]; T[] -> [(2)] }]", options: "{ separate[0] }", child: { sequence: [
+             { filter: "{ T[] }" }, { filter: "{ S[i, j] }" } ] } } }""",
+        {0: 2, 1: 17, 2: 2, 3: 2, 4: 34, 5: 2, 9: 2, 40: 234},
+    ),
+    "three remainders of 6, without which a loop has an iteration or none": (
+        """{ domain: "[N] -> { S[]; T[i] : N - 1 <= i <= 2; U[i, j] : N mod 6 >= 3 and 0 <= i <= N and 0 <= j <= 1 }",
+             child: { schedule: "[{ S[] -> [(1)]; T[i] -> [(i mod 3)]; U[i, j] -> [(2*(j mod 2))] }]", child: { set: [
+             { filter: "{ U[i, j] }" }, { filter: "{ T[i] }" }, { filter: "{ S[] }" } ] } } }""",
+        {0: 16, 1: 15, 2: 11, 3: 25, 5: 28, 6: 3, 7: 3, 9: 36, 40: 98},
+    ),
 }
 
 
@@ -64,8 +97,8 @@ def test_code_at_sizes_that_leave_a_statement_nothing_does_not_ask_for_it(name):
     tree = Schedule.parse(text)
     found = scan(tree)
     for n in range(-3, 14):
-        assert deviation(tree, found, {"N": n}) is None
-    assert {n: counted(found.body, {"N": n}) for n in most} == most
+        assert deviation(tree, found, dict.fromkeys(found.params, n)) is None
+    assert {n: counted(found.body, dict.fromkeys(found.params, n)) for n in most} == most
     with budget(None):  # as steps are counted the code is the same, as long as they suffice
         assert scan(tree).body == found.body
 
@@ -136,7 +169,7 @@ def test_remainders_and_other_sizes_are_those_that_a_context_leaves():
 @pytest.mark.parametrize(("outer", "apart"), [("i", True), ("N", False), ("3", False)])
 def test_an_atomic_loop_outside_of_all_others_is_the_only_one(outer, apart):
     """Where N is 5 or more S alone has anything; a member that has one value is no loop outside of the atomic one."""
-    assert _atomic(_domain(outer), frozenset("N")) is not apart
+    assert is_atomic(_domain(outer), frozenset("N")) is not apart
 
 
 def _domain(outer):
@@ -205,3 +238,31 @@ def test_a_size_is_told_apart_also_where_nothing_runs_at_some_others():
         deviation(tree, found, {"N": n, "M": m}) is None for n in (-1, 2, 3, 5, 8, 10, 12, 16) for m in range(2, 6)
     )
     assert {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in most} == most
+
+
+def test_a_remainder_of_a_sum_of_sizes_is_told_apart():
+    """Three of four sums leave one call."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[]; T[i, j] : (N + M) mod 4 = 3 and 0 <= i <= 3 and -2 <= j < M }",
+             child: { schedule: "[N] -> [{ S[] -> [(floor(N/3))]; T[i, j] -> [(floor((2 - j)/3) - 1)] },
+               { S[] -> [(0)]; T[i, j] -> [(floor((j + 2)/3) + 1)] }]", options: "{ separate[0] }", child: { schedule:
+             "[N] -> [{ S[] -> [(N)]; T[i, j] -> [(-j - 1)] }, { S[] -> [(1)]; T[i, j] -> [(j + 5)] }]",
+             options: "{ unroll[0] }" } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-2, 6) for m in range(-2, 6))
+    assert [counted(found.body, {"N": n, "M": m}) for n, m in ((1, 1), (4, 4), (3, 7), (40, 1), (9, 9))] == [1] * 5
+
+
+def test_there_is_no_code_where_a_floor_has_another_column_in_another_scan():
+    tree = Schedule.parse("""{ domain: "[N] -> { S[] : N mod 3 <= 1 }" }""")
+    scanner = Scanner(tree, None, {}, True)
+    col, _ = scanner.columns.row(aff("floor(N/5)"))[0][0]
+    columns = Columns(["N"], ["N"])
+    same, other = columns.row(aff("N"))[0][0][0], columns.row(aff("floor(N/3)"))[0][0][0]
+    assert col == other
+    case = System()
+    case.ge(((same, 1),), 0)
+    assert scans._within(lambda: scanner, tree.root, columns, case, (0,))
+    case.ge(((other, 1),), 0)
+    assert not scans._within(lambda: scanner, tree.root, columns, case, (0,))

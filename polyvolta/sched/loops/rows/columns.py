@@ -53,6 +53,10 @@ class Columns:
         """Whether a row speaks of parameters and floors of these alone."""
         return all(c in self.affs and self.affs[c].names() <= self.sizes for c, _ in key)
 
+    def agree(self, others: Columns, key: Key) -> bool:
+        """Whether a row speaks of the same among other columns."""
+        return self is others or all(c in self.affs and self.affs[c] == others.affs.get(c) for c, _ in key)
+
     def of_loops(self, key: Key) -> bool:
         """Whether a row speaks of parameters, loop variables and floors of these alone: of no name of a machine."""
         return all(

@@ -11,26 +11,35 @@ asked for once instead, and either code is made by itself, knowing it. Which cod
 a few numbers: what is called and in which order is the same whatever they say. Cost: one test more at other sizes, the
 code of what runs at both kinds of sizes twice, and another scan where most tests are for nothing.
 
-A size may be even or odd, too: of T[i] -> [i] and S[i] -> [i/3] for even n, code of all asks in loops of T whether S is
-there, and runs loops that are S's alone.
+Sizes may have remainders, too: of T[i] -> [i] and S[i] -> [i/3] for even n, code of all asks in loops of T whether S is
+there, and runs loops that are S's alone. Where there are three or more what else one may be is no conjunction, and need
+not be said: what lacks something is made of the statements that are left.
+
+    S[] -> [n]                                                    if ((n + 1) % 4 == 0) {
+    T[i, j] -> [-j, ...] for n mod 4 = 3, -2 <= j < m      ->       ...
+                                                                  } else
+                                                                    S();
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import product
+from itertools import islice, product
 from math import inf
 
 from polyvolta.sched.loops.ast import Ast, Call, If, within
-from polyvolta.sched.loops.conditions import implied
+from polyvolta.sched.loops.conditions import has_rows, implied
 from polyvolta.sched.loops.few_values import of_few_values
 from polyvolta.sched.loops.hoisting.least import Run, Undecided
 from polyvolta.sched.loops.hoisting.needs import required, seldom
+from polyvolta.sched.loops.hoisting.plain import periodic
+from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known, sides
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System
 from polyvolta.sched.loops.rows.pieces import Piece
-from polyvolta.sets import BudgetExceeded
+from polyvolta.sched.tree import Band, Node
+from polyvolta.sets import Aff, BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 FEW = 6  # tests for nothing, up to which they are left
@@ -40,14 +49,15 @@ LESS = 0.5  # of the tests of other code are few enough there
 FEWER = 0.65  # of them are if there are no more tests elsewhere
 MORE, SHARE = 2, 0.1  # how many more, and which part of all, are not too many elsewhere
 OTHERS = 3, 10  # the values of other sizes
-FIRST = 0, 1  # how far from the first size of those at which one has nothing tests are looked at: even or odd ones
+FIRST = 0, 1  # how far from the first size of those at which one has nothing tests are looked at: of any remainder
 NEAR = 0, 1, 4, 20  # how far from the first size on either side codes are compared
+ALIKE = 200  # sizes among which those of some remainders are looked for
 LONG = 600  # tests beyond which they are not counted
 TRIED, ONCE = 2, 6  # sizes for which code is made; the same where only a call may be apart, which is soon made
 WORTH = 2000  # steps to find what statements say of sizes
 
 Case = tuple[System, tuple[Ast, ...]]  # rows over sizes, and the code where they hold
-Said = tuple[Key, int, int]  # a row over a size `>= 0`, with 0; or one that is even, with 2
+Said = tuple[Key, int, int]  # a row over sizes `>= 0`, with 0; or one that is a multiple of a number, with this
 Places = Sequence[tuple[Mapping[str, int], float]]  # sizes, and the tests that are few enough there
 
 
@@ -55,7 +65,7 @@ def by_absence(
     known: Known,
     pieces: Sequence[Piece],
     body: tuple[Ast, ...],
-    make: Callable[[System], tuple[Ast, ...]],
+    make: Callable[[System, Collection[int]], tuple[Ast, ...]],
     once: bool = False,
 ) -> tuple[Case, Case] | None:
     """Sizes, and all others, where some of the pieces have nothing, and the code of each; None where none is better.
@@ -64,40 +74,45 @@ def by_absence(
     thirds as much, and nowhere more. Sizes are looked at where most tests are for nothing, as those of a loop or under
     a condition that calls nothing, whatever others are; and where fewer are, but many find each call (`_found_late`),
     if too many are not made by code that runs whole there, and is none of what the sizes lack (`_whole`). Large sizes
-    are looked at before small ones: they are more; and even and odd ones last, for other sizes may cut loops. Places
+    are looked at before small ones: they are more; and those of remainders last, for other sizes may cut loops. Places
     count at which anything is called, or more than a few tests are made: where little is asked to find nothing, nothing
-    is to be spared.
+    is to be spared. Remainders come again at all sizes, so that some places are enough, and what calls little there may
+    have few tests for nothing, if all are many for each call.
     If the code of the other sizes then would test more than that of all, or takes too many steps, they keep this: small
-    ones, even and odd ones, and all where the code of those at which one has nothing tests half as much.
+    ones, those of remainders, and all where the code of those at which one has nothing tests half as much.
 
     Parameters
     ----------
-    make : the code where some rows hold; sizes at which that takes too many steps are not told apart.
+    make : the code where some rows hold, of the pieces of some numbers, which have all instances that there are; sizes
+        at which that takes too many steps are not told apart.
     once : whether loops are to stand once (`atomic`): beside them stands one call alone.
     """
     found: dict[Said, list[tuple[Mapping[str, int], float]]] = {}
     order: dict[Said, tuple[int, bool, float]] = {}
-    for row, far in product(_rows(known, pieces), FIRST):
+    others = _rows(known, pieces)
+    for row, far in product(others, FIRST):
         if row in order:
             continue
+        recurs = _recurs(known.columns, row)
         each = [(at, counted(body, at)) for at in places(known, row, (far,), -1)]
         each = [(at, one) for at, one in each if one[2] or one[0] > FEW]  # elsewhere nothing runs, which is soon found
-        said = [one for _, one in each]
-        if not said or not all(idle > FEW for _, idle, _ in said):
+        said = [one for _, one in each if one[1] > FEW or (recurs and one[0] > max(FEW, EACH * one[2]))]
+        if not said or (not recurs and len(said) < len(each)):
             continue
-        large = not row[2] and seldom(known, *row[:2])
+        large = not recurs and seldom(known, *row[:2])
         if all(idle > tests - idle for tests, idle, _ in said):
-            order[row] = row[2], not large, -max([tests for tests, _, _ in said])
+            order[row] = 2 if recurs else 0, not large, -max([tests for tests, _, _ in said])
         elif all(_found_late(*one, large) for one in said) and all(
             _whole(body, at) <= FEWER * tests for at, (tests, _, _) in each
         ):
-            order[row] = row[2] or 1, not large, -max([tests / max(1, calls) for tests, _, calls in said])
+            order[row] = 2 if recurs else 1, not large, -max([tests / max(1, calls) for tests, _, calls in said])
         found[row] = [(at, tests) for at, (tests, _, _) in each]
     for row in sorted(order, key=lambda row: order[row])[: ONCE if once else TRIED]:
         there, elsewhere = _sides(*row)
+        rest = range(len(pieces)) if has_rows(elsewhere) else others[row]
         beside: tuple[Ast, ...] = ()
         with suppress(BudgetExceeded):
-            beside = make(elsewhere)
+            beside = make(elsewhere, rest)
         less = _tests_less(beside, [(at, FEWER * tests) for at, tests in found[row]])
         if not beside or not less or (once and not _one_call(beside)):
             continue
@@ -105,12 +120,25 @@ def by_absence(
         small, large = (list(_near(known, row, body, sign, much)) for sign in (1, -1))
         if _tests_less(beside, large):
             with suppress(BudgetExceeded):
-                inside = make(there)
+                inside = make(there, range(len(pieces)))
                 if inside and _tests_less(inside, small):
                     return (there, inside), (elsewhere, beside)
-            if much or row[2] or seldom(known, *row[:2]):
+            if much or _recurs(known.columns, row) or seldom(known, *row[:2]):
                 return (there, tuple(body)), (elsewhere, beside)
     return None
+
+
+def is_atomic(node: Node, sizes: frozenset[str]) -> bool:
+    """Whether a loop outside of all others may be one that is asked to be the only one.
+
+    One inside a loop is so in each of its iterations, in whichever case of sizes. A member of sizes alone is no loop.
+    """
+    for m in node.members if isinstance(node, Band) else ():
+        if (m.isolated_type or m.loop_type) == "atomic":  # what is not isolated stands beside what is, in several
+            return True
+        if not all(isinstance(e, Aff) and e.names() <= sizes for _, e in m.exprs):
+            return False
+    return any(is_atomic(child, sizes) for child in node.children)
 
 
 def _one_call(body: Sequence[Ast]) -> bool:
@@ -189,53 +217,80 @@ def _tests_less(body: Sequence[Ast], most: Places) -> bool:
     return all(counted(body, at)[0] <= tests for at, tests in most)
 
 
-def _rows(known: Known, pieces: Sequence[Piece]) -> list[Said]:
-    """What a number says of a size in one of some pieces and not in all, or that it is even or odd."""
+def _rows(known: Known, pieces: Sequence[Piece]) -> dict[Said, list[int]]:
+    """What holds of sizes in some of some pieces: bounds of one, or remainders; and the numbers of the pieces that say
+    no such thing, of which there are some. A floor may be another one where pieces are of another scan.
+    """
     each: list[dict[Said, None]] = []
     with suppress(BudgetExceeded):
         for piece in pieces:
             gone = {c for c in piece.system.columns() if c >= LOCAL}
             s = of_few_values(known, bounded(WORTH, piece.system.without, gone, known.low, known.high).copy())
-            rows = [(*row, 0) for row in s.ineqs.items() if not known.implies(*row)]
-            rows += [row for row in s.mods if row[2] == 2 and not known.implies_mod(*row)]
-            rows = [row for row in rows if len(row[0]) == 1 and known.columns.of_sizes(row[0])]
+            rows = [row for row in (*((*row, 0) for row in s.ineqs.items()), *s.mods) if _of_size(piece.columns, row)]
+            rows = [row for row in rows if known.columns.agree(piece.columns, row[0])]
             each.append(
-                dict.fromkeys(r for r in rows if abs(r[0][0][1]) == 1 and r[0][0][0] not in known.columns.floors)
+                dict.fromkeys(r for r in rows if not (known.implies_mod(*r) if r[2] else known.implies(*r[:2])))
             )
-        all_rows = dict.fromkeys(row for rows in each for row in rows)
-        return [row for row in all_rows if not all(row in rows for rows in each)]
-    return []
+        every = dict.fromkeys(row for rows in each for row in rows)
+        others = {row: [k for k, rows in enumerate(each) if row not in rows] for row in every}
+        return {row: some for row, some in others.items() if some}
+    return {}
+
+
+def _of_size(columns: Columns, row: Said) -> bool:
+    """Whether a row bounds a size, or is of remainders of sizes, so that some values of one of these satisfy it."""
+    key = row[0]
+    one = any(abs(v) == 1 and c not in columns.floors for c, v in key)
+    return one and columns.of_sizes(key) and (len(key) == 1 or _recurs(columns, row))
+
+
+def _recurs(columns: Columns, row: Said) -> bool:
+    """Whether a row over sizes holds for some remainders of them alone."""
+    return bool(row[2]) or (len(row[0]) > 1 and periodic(columns.aff(row[0], 0)))
 
 
 def _sides(key: Key, const: int, d: int) -> tuple[System, System]:
-    """Where a row holds, and where it does not: a system each."""
+    """Where a row holds, and where it does not: a system each, which says nothing where that is no conjunction."""
     if not d:
         return sides(key, const)
     there, elsewhere = System(), System()
     there.mod(key, const, d)
-    elsewhere.mod(key, const + 1, d)
+    if d == 2:
+        elsewhere.mod(key, const + 1, d)
     return there, elsewhere
 
 
 def places(known: Known, row: Said, far: Iterable[int], sign: int) -> Iterator[dict[str, int]]:
     """Sizes from 1 on at which a row holds (sign 1), or not: so far from the last ones where it does, others alike.
 
-    Those of which numbers are known are as near to the others as these say, and those that are even, or odd, near them.
+    Those of which numbers are known are as near to the others as these say, and those of some remainders are the next
+    ones to them that have these, or others.
     """
-    ((col, v),), const, d = row
+    key, const, d = row
     columns = known.columns
-    first = -const * v if sign > 0 else (-const - 1) * v
-    if d:
-        first = max(OTHERS[0], known.low.get(col, 0))
-        first += (v * first + const + (sign < 0)) % d
+    ids = {columns.ids[name]: name for name in columns.sizes}
+    col, v = next((c, v) for c, v in key if abs(v) == 1 and c in ids)
+    value, recurs = columns.aff(key, const), _recurs(columns, row)
     for n in far:
-        for other in OTHERS if len(columns.sizes) > 1 else OTHERS[:1]:
-            ids = [columns.ids[name] for name in columns.sizes]
+        for other in OTHERS if len(ids) > 1 else OTHERS[:1]:
             at = {c: int(min(max(other, known.low.get(c, other)), known.high.get(c, other))) for c in ids}
-            at[col] = first + d * n if d else first + sign * v * n
+            if recurs:
+                first = int(max(OTHERS[0], known.low.get(col, 0)))
+                each = ({**at, col: k} for k in range(first, first + ALIKE))
+                alike = (
+                    at for at in each if _holds(value.evaluate({ids[c]: k for c, k in at.items()}), d) == (sign > 0)
+                )
+                at = next(islice(alike, n, None), {col: 0})
+            else:
+                at[col] = (-const * v if sign > 0 else (-const - 1) * v) + sign * v * n
             rows = [r for r in known.ineqs.items() if all(c in at for c, _ in r[0])]
             if at[col] > 0 and all(k + sum([w * at[c] for c, w in key]) >= 0 for key, k in rows):
-                yield {name: at[columns.ids[name]] for name in columns.sizes}
+                yield {name: at[c] for c, name in ids.items()}
+
+
+def _holds(value: int, d: int) -> bool:
+    """Whether a row of a value holds."""
+    return value % d == 0 if d else value >= 0
 
 
 def counted(body: Sequence[Ast], at: Mapping[str, int], long: int = LONG) -> tuple[float, int, int]:
