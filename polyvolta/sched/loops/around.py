@@ -100,11 +100,10 @@ class Around:
         inner = next((j for j, col in enumerate(self.columns) if j > k and col), 0)
         return inner if inner and self.loop_type(inner, lanes) == "atomic" else 0
 
-    def flatter(self, lane: Lane, k: int, known: Known) -> Lane:
-        """A lane with what its integers leave of loops, if this is found in few steps."""
-        if lane.asked or lane.exact:
-            return lane
-        return self.writer.searched(lane, lambda kn: lane.flatter(k, self.columns, kn), known)
+    def flatter(self, lanes: list[Lane], k: int, known: Known) -> list[Lane]:
+        """Lanes of a loop with what their integers leave of loops, if this is found in few steps."""
+        flat = lambda kn, lane: lane.flatter(k, self.columns, kn, len(lanes) == 1)  # noqa: E731
+        return [self.writer.searched(lane, flat, known, lane) for lane in lanes]
 
     def conditions(self, lanes: list[Lane], state: State) -> tuple[list[Lane], System]:
         """The lanes that may have instances here, and the conditions on what is outside that they share."""

@@ -140,7 +140,7 @@ class BandLoops(Outer):
         """
         col, lanes = self.columns[k], group.lanes
         if self.writer.parted:
-            lanes = [wholly(state.known, self.flatter(lane, k, state.known), k, col) for lane in lanes]
+            lanes = [wholly(state.known, lane, k, col) for lane in self.flatter(lanes, k, state.known)]
         lanes, shared = self.conditions([lane for lane in lanes if not lane.empty], state)
         if alone and outermost(state):
             self.sharpen(k, lanes, shared, state.known)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import gcd
+from math import gcd, inf
 
 from polyvolta.sched.loops.rows.columns import Columns, Row, outside, total
 from polyvolta.sched.loops.rows.known import Known
@@ -212,13 +212,19 @@ class Lane:
             s.add(rows)
         return out
 
-    def flatter(self, k: int, columns: Sequence[int], known: Known) -> Lane:
+    def flatter(self, k: int, columns: Sequence[int], known: Known, alone: bool = False) -> Lane:
         """The lane with what its integers leave of loops from number k on, if fewer are loops then, or run too far.
 
         S[i] -> [floor((i + 3*floor((4*i + 2)/3) + 1)/4)] for 0 <= i <= 4 has the values 0, 2, 3, 4 and 5, which are
         i + 1 where a cut of the member's values leaves 1 <= i.
+
+        Parameters
+        ----------
+        alone : no other lane shares the loop: an exact one is looked at, too, if there is a loop inside. Of 2 <= i <= 3
+            and floor(i/2) the second follows. Where lanes meet, each in its own words would be told apart by more tests.
         """
-        if self.asked or all(s.exact for s in self.shadows[k:]):
+        exact = all(s.exact for s in self.shadows[k:])
+        if self.asked or (exact and not (alone and self.loose(k, columns)[0] > 1)):
             return self
         self.asked = True
         flat = self.piece.flat(known.ineqs)
@@ -279,7 +285,7 @@ class Lane:
     def loose(self, k: int, columns: Sequence[int]) -> tuple[int, int]:
         """How many loops from number k on have more than one value, and how many shadows more than integers have."""
         each = list(zip(columns, self.shadows, strict=True))[k:]
-        several = [col for col, s in each if col and not any(coefficient(key, col) for key, _ in s.eqs)]
+        several = [col for col, s in each if col and not _once(s, col)]
         return len(several), sum(not s.exact for _, s in each)
 
     def fix(self, k: int, col: int, key: Key, const: int, den: int = 1) -> Lane:
@@ -403,6 +409,13 @@ def one_by_one(
             return None
         out += some
     return out if 0 < len(out) <= most else None
+
+
+def _once(s: System, col: int) -> bool:
+    """Whether an equality leaves a loop one value, or two opposite inequalities do: a floor of what is outside."""
+    found = any(coefficient(key, col) for key, _ in s.eqs)
+    rows = () if found else s.ineqs.items()
+    return found or any(const + s.ineqs.get(negated(key), inf) < abs(coefficient(key, col)) for key, const in rows)
 
 
 def _brief(s: System, col: int) -> bool:

@@ -33,6 +33,7 @@ from polyvolta.sched.loops.rows.linear import (
     without,
 )
 from polyvolta.sched.loops.rows.steps import equalities, grids, landed, of_multiples, pinned, tied, told, zeros
+from polyvolta.sched.loops.rows.strides import distinct
 from polyvolta.sets import Aff
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.values.aff import Floor
@@ -422,6 +423,7 @@ class Piece:
         for row in found or ():
             out.system.eq(*row)
         out.settle()
+        out.system.mods = distinct(out.system)
         return out
 
     def locals(self) -> set[int]:

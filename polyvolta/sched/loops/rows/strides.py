@@ -40,6 +40,24 @@ def stride(known: Known, shadow: System, col: int) -> tuple[int, Row, list[Congr
     return step, residue, why
 
 
+def distinct(system: System) -> list[Congruence]:
+    """The congruences of a system without those that others say where equalities make columns numbers.
+
+    Of N = 2, c = 2 mod 3 and N - c = 0 mod 3 the last one is left out. Cost: a sum for each congruence.
+    """
+    numbers = {key[0][0]: -key[0][1] * const for key, const in system.eqs if len(key) == 1}
+    if len(system.mods) < 2 or not numbers:
+        return system.mods
+    found: dict[Congruence, Congruence] = {}
+    for row in sorted(system.mods, key=lambda row: len(row[0])):
+        key, const, d = row
+        there, plain = [t for t in key if t[0] in numbers], System()
+        plain.mod(tuple([t for t in key if t[0] not in numbers]), const + sum([v * numbers[c] for c, v in there]), d)
+        for said in [row] if plain.empty else plain.mods:  # none where numbers say it
+            found.setdefault(said, row)
+    return [row for row in system.mods if row in found.values()]
+
+
 def grid(known: Known, shadow: System, col: int) -> tuple[int, Row]:
     """(step, residue) of a column; a step of 0 where it has one value, the residue."""
     for key, const in shadow.eqs:
