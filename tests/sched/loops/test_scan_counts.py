@@ -27,6 +27,22 @@ def staggered(number, names):
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "an iterator that follows of a loop of two values, at one size: its stride is none beside that of the size": (
+        """{ domain: "[N] -> { S[i, j] : N = 2 and 2 <= i <= 3 and 1 <= j <= 4; T[] }", child: { schedule:
+             "[N] -> [{ S[i, j] -> [(0)]; T[] -> [(N + 2)] }, { S[i, j] -> [(N + 3*floor(i/3))]; T[] -> [(1)] }]",
+             options: "{ separate[0] }" } }""",
+        {0: 1, 1: 1, 2: 14, 3: 1, 9: 1},
+    ),
+    "a loop whose value integers leave for each of those outside, though its bounds are exact": (
+        """{ domain: "[N] -> { S[i] : N - 1 <= i <= 3 and i <= 3*floor((i + 1)/3) }", child: { schedule:
+             "[{ S[i] -> [(floor(i/3))] }, { S[i] -> [(floor((i + 1)/3))] }, { S[i] -> [(i mod 3)] }]" } }""",
+        {-1: 12, 0: 12, 1: 9, 2: 8, 3: 8, 4: 5, 5: 1},
+    ),
+    "the same of few values from a size on": (
+        """{ domain: "[N] -> { S[i] : 1 <= i <= 3 and N <= i }", child: { schedule:
+             "[{ S[i] -> [(floor(i/3))] }, { S[i] -> [(floor((i + 1)/3))] }, { S[i] -> [(i mod 3)] }]" } }""",
+        {-1: 8, 1: 8, 2: 7, 3: 4, 4: 1},
+    ),
     "two statements of one value each, between which there may be none: no loop asks whose it is": (
         """{ domain: "[N] -> { S[] : N mod 12 <= 3; T[] }", child: { schedule:
              "[N] -> [{ S[] -> [(floor((N + 2)/3) - 1)]; T[] -> [(floor((N + 1)/3))] }]", child: { sequence: [

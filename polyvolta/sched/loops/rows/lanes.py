@@ -220,8 +220,9 @@ class Lane:
 
         Parameters
         ----------
-        alone : no other lane shares the loop: an exact one is looked at, too, if there is a loop inside. Of 2 <= i <= 3
-            and floor(i/2) the second follows. Where lanes meet, each in its own words would be told apart by more tests.
+        alone : no other lane shares the loop: an exact one is looked at, too, if a loop is inside. Of 1 <= i <= 3 and
+            floor(i/3), floor((i + 1)/3), i mod 3 the third follows. Lanes that meet stay as they are: rows that are
+            alike in them would not be then, and code told apart by more tests. Cost: `lattice.of_points`, remembered.
         """
         exact = all(s.exact for s in self.shadows[k:])
         if self.asked or (exact and not (alone and self.loose(k, columns)[0] > 1)):
