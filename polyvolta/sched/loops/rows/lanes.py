@@ -221,14 +221,14 @@ class Lane:
         Parameters
         ----------
         alone : no other lane shares the loop: an exact one is looked at, too, if a loop is inside. Of 1 <= i <= 3 and
-            floor(i/3), floor((i + 1)/3), i mod 3 the third follows. Lanes that meet stay as they are: rows that are
-            alike in them would not be then, and code told apart by more tests. Cost: `lattice.of_points`, remembered.
+            floor(i/3), floor((i + 1)/3), i mod 3 the third follows. Lanes that meet are told apart by rows that they
+            share, which would differ then; and rows of what is outside would be tests. Cost: `lattice.of_points`.
         """
         exact = all(s.exact for s in self.shadows[k:])
         if self.asked or (exact and not (alone and self.loose(k, columns)[0] > 1)):
             return self
         self.asked = True
-        flat = self.piece.flat(known.ineqs)
+        flat = self.piece.flat(known.ineqs, (lambda key: not outside(key, columns[k] - LOOP)) if exact else bool)
         if flat is self.piece:
             return self
         out = self.copy()

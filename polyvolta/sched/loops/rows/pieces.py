@@ -410,17 +410,17 @@ class Piece:
         if fewer and (strides or len(flat.system.mods) <= len(self.system.mods)):
             self.system, self.images, self.floors = flat.system, flat.images, flat.floors
 
-    def flat(self, known: Mapping[Key, int]) -> Piece:
+    def flat(self, known: Mapping[Key, int], some: Callable[[Key], bool] = bool) -> Piece:
         """The piece with all equalities that its integer points satisfy; itself if there are no more of them.
 
-        `known` are inequalities that hold besides; those of columns of the piece count.
+        `known` are inequalities that hold besides; those of columns of the piece count. `some` says which rows do.
         """
         found = [] if self.system.empty else equalities(self.system, known)
         if found == []:
             return self
         out = self.copy()
         out.system.empty = found is None
-        for row in found or ():
+        for row in [row for row in found or () if some(row[0])]:
             out.system.eq(*row)
         out.settle()
         out.system.mods = distinct(out.system)
