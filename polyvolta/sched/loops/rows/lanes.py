@@ -221,14 +221,15 @@ class Lane:
         Parameters
         ----------
         alone : no other lane shares the loop: an exact one is looked at, too, if a loop is inside. Of 1 <= i <= 3 and
-            floor(i/3), floor((i + 1)/3), i mod 3 the third follows. Lanes that meet are told apart by rows that they
-            share, which would differ then; and rows of what is outside would be tests. Cost: `lattice.of_points`.
+            floor(i/3), floor((i + 1)/3), i mod 3 the third follows. Lanes that meet would be told apart by more tests,
+            as would rows of what is outside, or of one loop, which its bounds say. Cost: `lattice.of_points`.
         """
         exact = all(s.exact for s in self.shadows[k:])
         if self.asked or (exact and not (alone and self.loose(k, columns)[0] > 1)):
             return self
         self.asked = True
-        flat = self.piece.flat(known.ineqs, (lambda key: not outside(key, columns[k] - LOOP)) if exact else bool)
+        follows = lambda key: len(key) > 1 and not outside(key, columns[k] - LOOP)  # noqa: E731
+        flat = self.piece.flat(known.ineqs, follows if exact else bool)
         if flat is self.piece:
             return self
         out = self.copy()
@@ -414,9 +415,8 @@ def one_by_one(
 
 def _once(s: System, col: int) -> bool:
     """Whether an equality leaves a loop one value, or two opposite inequalities do: a floor of what is outside."""
-    found = any(coefficient(key, col) for key, _ in s.eqs)
-    rows = () if found else s.ineqs.items()
-    return found or any(const + s.ineqs.get(negated(key), inf) < abs(coefficient(key, col)) for key, const in rows)
+    rows = [(-inf, key) for key, _ in s.eqs] + [(c + s.ineqs.get(negated(key), inf), key) for key, c in s.ineqs.items()]
+    return any(between < abs(coefficient(key, col)) for between, key in rows if coefficient(key, col))
 
 
 def _brief(s: System, col: int) -> bool:

@@ -406,9 +406,10 @@ class Piece:
         known : inequalities that hold besides; those of columns of the piece count.
         """
         flat = self.flat(known)
-        fewer = flat.system.empty or len(flat.locals()) < len(self.locals())
-        if fewer and (strides or len(flat.system.mods) <= len(self.system.mods)):
+        fewer, mods = flat.system.empty or len(flat.locals()) < len(self.locals()), distinct(flat.system)
+        if fewer and (strides or len(mods) <= len(self.system.mods)):
             self.system, self.images, self.floors = flat.system, flat.images, flat.floors
+            self.system.mods = mods
 
     def flat(self, known: Mapping[Key, int], some: Callable[[Key], bool] = bool) -> Piece:
         """The piece with all equalities that its integer points satisfy; itself if there are no more of them.
@@ -423,7 +424,6 @@ class Piece:
         for row in [row for row in found or () if some(row[0])]:
             out.system.eq(*row)
         out.settle()
-        out.system.mods = distinct(out.system)
         return out
 
     def locals(self) -> set[int]:
