@@ -60,7 +60,7 @@ from polyvolta.sched.loops.weighing.large import better, large
 from polyvolta.sched.loops.weighing.lasting import lasting_apart
 from polyvolta.sched.loops.weighing.multiples import multiples_before
 from polyvolta.sched.loops.weighing.nothing import something_before
-from polyvolta.sched.loops.weighing.residues import remainders_before, residues_before
+from polyvolta.sched.loops.weighing.remainders import remainders_before
 from polyvolta.sched.loops.weighing.sizes import by_absence, is_atomic, needed_in_all
 from polyvolta.sched.loops.weighing.versions import value_apart
 from polyvolta.sched.program.assuming import context_of
@@ -395,7 +395,6 @@ def _finished(
         body = scanner.searched(body, multiples_before, known, body, scanner)
         if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
             body = scanner.searched(body, remainders_before, known, body, scanner)
-            body = scanner.searched(body, residues_before, known, body)
         body = scanner.searched(body, seldom_before, known, body, scanner)
     body = _asked_little(scanner, known, body, branches) if conditional(body) else body
     body = least_apart(known, body) if branches else body
