@@ -38,7 +38,6 @@ from polyvolta.sched.loops.hoisting.guards import met
 from polyvolta.sched.loops.hoisting.idle import asked_before, seldom_before
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import least_apart
-from polyvolta.sched.loops.hoisting.meeting import meeting_apart
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
 from polyvolta.sched.loops.hoisting.tidy import tidied
@@ -413,7 +412,6 @@ def _asked_little(scanner: Scanner, known: Known, body: tuple[Ast, ...], branche
     body = asked_apart(body, scanner.apart) if branches else body
     if branches and meeting(body):
         body = scanner.searched(body, branched, known, body, (), 0, scanner.apart)
-        body = meeting_apart(body) if meeting(body) else body
     return body
 
 

@@ -865,7 +865,7 @@ TREES = {
                { S[i, j, k] -> [(-2j - 1)]; T[i, j] -> [(-2i - j - 2)] },
                { S[i, j, k] -> [(3j + 1)]; T[i, j] -> [(4*floor(j/4))] }]",
              options: "{ atomic[0]; atomic[1]; atomic[2]; atomic[3] }" } } }""",
-        {0: 40},
+        {0: 52},
     ),
     "a statement at some sizes and one value of a loop, in a separate one": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= 9; T[i] : N mod 6 <= 2 and N - 1 <= i <= 3 }", child: { schedule:
