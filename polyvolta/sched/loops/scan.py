@@ -35,7 +35,7 @@ from polyvolta.sched.loops.hoisting.branches import branched, meeting
 from polyvolta.sched.loops.hoisting.decided import without_decided
 from polyvolta.sched.loops.hoisting.either import needed_alternatives, without_implied
 from polyvolta.sched.loops.hoisting.guards import met
-from polyvolta.sched.loops.hoisting.idle import asked_before, seldom_before
+from polyvolta.sched.loops.hoisting.idle import asked_before
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import least_apart
 from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
@@ -394,7 +394,6 @@ def _finished(
         body = scanner.searched(body, multiples_before, known, body, scanner)
         if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
             body = scanner.searched(body, remainders_before, known, body, scanner)
-        body = scanner.searched(body, seldom_before, known, body, scanner)
     body = _asked_little(scanner, known, body, branches) if conditional(body) else body
     body = least_apart(known, body) if branches else body
     if not scanner.parted:

@@ -1620,7 +1620,7 @@ TREES = {
              schedule: "[{ S[i] -> [i]; T[i, j, k] -> [i] }]", child: { sequence: [ { filter: "{ S[i] }" },
              { filter: "{ T[i, j, k] }", child: {
              schedule: "[{ T[i, j, k] -> [j] }, { T[i, j, k] -> [k] }]" } } ] } } }""",
-        {1: 31, 2: 37, 3: 9, 9: 21, 40: 83},
+        {1: 30, 2: 35, 3: 6, 9: 12, 40: 43},
     ),
     "iterations written out that ask for a remainder of a size and loops, and a loop that one size has for nothing": (
         """{ domain: "[N] -> { S[i] : 0 <= 2i <= N + 1;

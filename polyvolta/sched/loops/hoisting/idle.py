@@ -39,7 +39,6 @@ from polyvolta.sched.loops.ast import (
     If,
     comparisons,
     expressions,
-    negation,
 )
 from polyvolta.sched.loops.conditions import (
     any_of,
@@ -51,7 +50,7 @@ from polyvolta.sched.loops.conditions import (
     stated,
     widest,
 )
-from polyvolta.sched.loops.hoisting.needs import extent, less, needs, of_sizes, required, seldom, stating
+from polyvolta.sched.loops.hoisting.needs import extent, less, needs, of_sizes, required, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of, periodic
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
@@ -87,7 +86,7 @@ def asked_before(
         few = BESIDE if _at_few(known, there) else few
         return (replace(node, body=asked_before(there, node.body, writer, cases, few)),)
     if len(body) > 1:
-        body = _joined(known, _together(known, body, writer))
+        body = _together(known, body, writer)
         body = tuple(part for node in body for part in asked_before(known, (node,), writer, cases, few))
     rows = idle(known, body, few=few)
     conditions = stated(known.columns, rows, writer.tidy)
@@ -106,57 +105,6 @@ def _at_few(known: Known, there: Known) -> bool:
 
 def _between(known: Known, col: int) -> bool:
     return known.low.get(col) is not None and known.high.get(col) is not None
-
-
-def seldom_before(
-    known: Known, body: tuple[Ast, ...], writer: Writer, inside: bool = False, beside: bool = False
-) -> tuple[Ast, ...]:
-    """The same code with sizes before loops beside others in a loop that run at small ones alone.
-
-        for (c0 = 0; c0 < n; c0++) {                    for (c0 = 0; c0 < n; c0++) {
-          S(c0);                                          S(c0);
-          for (c1 = 0; c1 <= 2; c1++)            ->       if (n <= 2)
-            for (c2 = 0; c2 <= 2; c2++)                     for (c1 = 0; c1 <= 2; c1++)
-              for (c3 = n; c3 <= 2; c3++) T(...);             for (c2 = 0; c2 <= 2; c2++)
-        }                                                       for (c3 = n; c3 <= 2; c3++) T(...);
-                                                        }
-
-    Each iteration outside makes these tests, however large sizes are. It takes one test more for each at small ones.
-
-    Parameters
-    ----------
-    inside, beside : whether a loop stands around, and whether others in it stand beside this.
-    """
-    out: list[Ast] = []
-    beside = inside and (beside or len(body) > 1)
-    if not _loop_beside(body, inside, beside):
-        return body
-    for node in body:
-        if isinstance(node, Call):
-            out.append(node)
-            continue
-        loop, there = isinstance(node, For), known
-        if not isinstance(node, Block):
-            there = known.given(extent(known, node) if isinstance(node, For) else stating(known, node.conditions))
-        inner = seldom_before(there, node.body, writer, inside or loop, beside and not loop)
-        node = replace(node, body=inner) if inner != node.body else node  # noqa: PLW2901
-        rows = idle(known, (node,), few=BESIDE) if loop and beside else System()
-        rows = _holding(*[row for row in rows.ineqs.items() if seldom(known, *row)])
-        conditions = stated(known.columns, rows, writer.tidy)
-        out += guarded(conditions, less((node,), conditions), node.at)
-    return tuple(out)
-
-
-def _loop_beside(body: Sequence[Ast], inside: bool, beside: bool) -> bool:
-    """Whether there is a loop that `seldom_before` asks about, by where it stands alone."""
-    beside = inside and (beside or len(body) > 1)
-    for node in body:
-        if isinstance(node, For):
-            if beside or _loop_beside(node.body, True, False):
-                return True
-        elif not isinstance(node, Call) and _loop_beside(node.body, inside, beside):
-            return True
-    return False
 
 
 def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
@@ -196,58 +144,17 @@ def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast,
     return *before, *guarded(conditions, inside, inside[0].at), *behind
 
 
-def _joined(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
-    """Some code with what begins with a condition on sizes and its neighbours that run there alone under it.
-
-    if (n >= 2) A();                            if (n >= 2) {
-    for (c0 = 0; c0 <= n/3; c0++) {               A();
-      if (c0 >= 1) S(c0);                 ->      for (c0 = 0; c0 <= n/3; c0++) ...
-      if (3*c0 + 2 <= n) T(c0);                 }
-    }
-
-    It is asked anyway, so that no size has a test more, and those at which it fails have what loops beside it test
-    less: more than `BESIDE` of these, at sizes that are alike, or they are left as they are.
-    """
-    for k, node in enumerate(body):
-        if not isinstance(node, If) or len(node.conditions) != 1:
-            continue
-        c = node.conditions[0]
-        if isinstance(c, AnyOf) or c[0] != "ge" or not known.columns.of_sizes(known.columns.row(c[1])[0]):
-            continue
-        opposite, first, end = known.given(stating(known, negation((c,)))), k, k + 1
-        while first > 0 and _never(opposite, body[first - 1]):
-            first -= 1
-        while end < len(body) and _never(opposite, body[end]):
-            end += 1
-        alike = _alike(known).given(stating(known, negation((c,))))
-        if _spared_by(alike, [other for other in body[first:end] if isinstance(other, For)]) > BESIDE:
-            inside = less(body[first:end], (c,))
-            return *body[:first], If((c,), inside, inside[0].at), *_joined(known, body[end:])
-    return body
-
-
-def _never(known: Known, node: Ast) -> bool:
-    """Whether some code surely runs nothing."""
-    if isinstance(node, Call) or not 0 < number_of_ways((node,)) <= MOST:
-        return False
-    with suppress(BudgetExceeded):
-        return all(bounded(WORTH, known.excludes_exactly, way) for way in ways_to_calls(known, (node,)))
-    return False
-
-
 def _spared_by(known: Known, body: Sequence[Ast]) -> float:
-    """`_spared` of all of some code; any number beyond `BESIDE` where they are more than that."""
+    """How many tests some code makes at most where none is needed; any number beyond `BESIDE` where they are more.
+
+    A condition makes one: neighbours may exclude it.
+    """
     total: float = 0
     for node in body:
-        total += _spared(known, node)
+        total += min(1, _of_node(known, node, 1)) if isinstance(node, If) else _tests(known, (node,), BESIDE)
         if total > BESIDE:
             break
     return total
-
-
-def _spared(known: Known, node: Ast) -> float:
-    """How many tests some code makes at most where none is needed, a condition one: neighbours may exclude it."""
-    return min(1, _of_node(known, node, 1)) if isinstance(node, If) else most_tests(known, (node,), BESIDE)
 
 
 def _holding(*rows: Row) -> System:
