@@ -408,7 +408,7 @@ def _asked_little(scanner: Scanner, known: Known, body: tuple[Ast, ...], branche
         found = scanner.searched(body, asked_together, known, body)
         body = body if found == body else tidied(asked_once(found))
     body = asked_first(body)
-    body = asked_apart(body, scanner.apart) if branches else body
+    body = asked_apart(body) if branches else body
     if branches and meeting(body):
         body = scanner.searched(body, branched, known, body, (), 0, scanner.apart)
     return body

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from polyvolta.sched.loops.ast import AnyOf, Call, For, If, negation
+from polyvolta.sched.loops.ast import AnyOf, Call, For, If
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
 from polyvolta.sched.loops.hoisting.together import asked_apart
 from polyvolta.sets import aff, var
@@ -70,13 +70,3 @@ def test_what_one_part_always_asks_and_others_may_is_asked_before_all_of_them():
     (made,) = asked_apart((If((first,), (a,)), *beside))
     assert isinstance(made, If) and made.conditions == (first,) and made.other == (t,)
     assert asked_apart(beside) == beside  # none asks it always
-
-
-def test_what_both_of_two_do_that_exclude_each_other_is_a_call_where_the_test_around_them_fails():
-    """Of one leaf or of two, unless each is to have code of its own."""
-    loop = For("c0", (aff(0),), (var("n"),), 1, False, (Call("S", (var("c0"),)),))
-    some, others, (rest,) = Call("T", (), (0, 1)), Call("T", (), (0, 2)), negation((X,))
-    body = (If((A,), (loop,)), If((X,), (some,)), If((rest,), (others,)), If((A, Y), (loop,)))
-    (node,) = asked_apart(body)
-    assert node == If((A,), (loop, *body[1:3], If((Y,), (loop,))), (), (Call("T", (), (0,)),))
-    assert asked_apart(body, apart=True) == body

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise, product
 from math import inf
 from typing import Literal
@@ -40,7 +39,6 @@ from polyvolta.sched.loops.ast import (
     has_loops,
     mapped,
     negation,
-    same,
     within,
 )
 from polyvolta.sched.loops.hoisting.either import said
@@ -152,7 +150,7 @@ def _tests(body: Sequence[Ast], long: bool) -> Iterator[tuple[Test, int | None]]
                 yield c, None
 
 
-def asked_apart(body: tuple[Ast, ...], apart: bool = False) -> tuple[Ast, ...]:
+def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     """The same code with a test that parts ask, though others stand between, asked once: calls are in both branches.
 
         if (n % 2 == 0) T();                        if (n % 2 == 0) {
@@ -166,20 +164,15 @@ def asked_apart(body: tuple[Ast, ...], apart: bool = False) -> tuple[Ast, ...]:
     none of these is asked, so that no place has more tests than before. It costs a second text of a few calls; no loop
     is written twice. Where it is asked three times or fewer, a call stands there that nothing is asked for, also one
     for two that exclude each other: conditions may exclude one another (`branched`) without.
-
-    Parameters
-    ----------
-    apart : whether what two do that exclude each other stays in two, as of two leaves of the tree.
     """
-    inner = partial(asked_apart, apart=apart)
-    found = _in_branches(body, apart)
+    found = _in_branches(body)
     if found is not None:
         first, end, node = found
-        return *inner(body[:first]), mapped(node, inner), *inner(body[end:])
-    return each(body, lambda node: mapped(node, inner))
+        return *asked_apart(body[:first]), mapped(node, asked_apart), *asked_apart(body[end:])
+    return each(body, lambda node: mapped(node, asked_apart))
 
 
-def _in_branches(body: tuple[Ast, ...], apart: bool) -> tuple[int, int, If] | None:
+def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:
     """Some neighbours, from where to where, with the test that most of them ask, if one does always, in branches."""
     best: tuple[int, int, int, If] | None = None
     some = [node.conditions[0] for node in body if isinstance(node, If) and not node.other]
@@ -191,25 +184,11 @@ def _in_branches(body: tuple[Ast, ...], apart: bool) -> tuple[int, int, If] | No
             continue
         inside = body[first:end]
         other = tidied(asked_once(_without(inside, c), negation((c,)))) if _simple(inside) else None
-        other = other if other is None or apart else _halves(other)
         plain = other is not None and (sum(times) > 3 or any(isinstance(node, Call) for node in other))
         if other and plain and _few_calls(other):
             at = next(node.at for node in inside if isinstance(node, If))
             best = sum(times), first, end, If((c,), tidied(asked_once(inside, (c,))), at, other)
     return None if best is None else best[1:]
-
-
-def _halves(body: Sequence[Ast]) -> tuple[Ast, ...]:
-    """Some code where two neighbours that do the same, one wherever the other does not, are what they do."""
-    out: list[Ast] = []
-    for node in body:
-        last = out[-1] if out else None
-        if isinstance(node, If) and isinstance(last, If) and not (node.other or last.other):
-            if {*node.conditions} == {*negation(last.conditions)} and (both := same(last.body, node.body)):
-                out[-1:] = both
-                continue
-        out.append(node)
-    return tuple(out)
 
 
 def _simple(body: Sequence[Ast]) -> bool:
