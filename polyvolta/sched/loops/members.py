@@ -294,8 +294,6 @@ class BandLoops(Outer):
                     if writer.parted and lane.piece.pin(inner.outer):  # of 0 <= c0 - 3*j <= 2 it leaves j
                         lane.piece.promote(inner.outer)
                         settled = True
-                    if not all(s.exact for s in lane.shadows[k + 1 :]):  # what goes with such a value has one, too
-                        settled |= lane.piece.pin(inner.outer, columns=self.columns[k + 2 :])
                     settled |= lane.piece.land(self.columns[k + 2 :], inner.outer, often=True)
                     if settled and lane.piece.floors:
                         lane.piece.promote(inner.outer)
