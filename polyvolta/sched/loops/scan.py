@@ -263,7 +263,8 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
                 if found[0].notes == first.notes and denser(one.known, body, found[1]):
                     one, body = found
         body = one.searched(body, lasting_apart, one.known, body, one)
-        one, body = _valued(scanner, domain, len(pieces), most, one, body)
+        if conditional(body):
+            one, body = _valued(scanner, domain, len(pieces), most, one, body)
     ranges = {**one.ranges, **one.seen}
     made = Scan(body, one.extents, ranges, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))

@@ -47,7 +47,7 @@ from polyvolta.sched.loops.hoisting.needs import stating
 from polyvolta.sched.loops.hoisting.plain import implies
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sets import var
+from polyvolta.sets import UnknownName, var
 
 CALLS = 5  # calls that are written out, at most
 EACH = 3  # tests for each of them up to which they are left in loops, which may run for them alone
@@ -232,11 +232,13 @@ class Run:
     ----------
     most, limit : calls and tests beyond which they are too many.
     marks : whether code may stand under marks.
+    put : whether calls have numbers put in; else they are counted as they are.
     """
 
     most: float = CALLS
     limit: int = MANY
     marks: bool = False
+    put: bool = True
     calls: list[Call] = field(default_factory=list)
     met: set[int] = field(default_factory=set)
     tests: int = 0
@@ -248,7 +250,7 @@ class Run:
             match node:
                 case Call(_, args):
                     self.met.add(id(node))
-                    self.calls.append(replace(node, args=tuple([e.subs(values) for e in args])))
+                    self.calls.append(replace(node, args=tuple([e.subs(values) for e in args])) if self.put else node)
                 case If(conditions, inside, _, other):
                     self.run(inside if self.hold(conditions, values) else other, values)
                 case For(name, lower, upper, step, _, inside) if upper:
@@ -289,6 +291,7 @@ def number(bound: Bound, values: Mapping[str, int]) -> int:
         return (min if bound.kind == "min" else max)([number(e, values) for e in bound.terms])
     if isinstance(bound, Choice):  # its conditions are no tests of their own
         return number(bound.then if Run().hold(bound.conditions, values) else bound.other, values)
-    if not (found := bound.subs(values)).is_constant:
-        raise Undecided
-    return found.const
+    try:
+        return bound.evaluate(values)
+    except UnknownName:
+        raise Undecided from None

@@ -295,7 +295,7 @@ def _holds(value: int, d: int) -> bool:
 
 def counted(body: Sequence[Ast], at: Mapping[str, int], long: int = LONG) -> tuple[float, int, int]:
     """How many tests code makes at some sizes, for nothing, and calls; any number where too many, or not told."""
-    run = Run(long, long, True)
+    run = Run(long, long, True, False)
     with suppress(Undecided):
         run.run(body, at)
         return run.tests, run.idle, len(run.calls)
