@@ -413,6 +413,7 @@ class Scanner(Writer):
         for space, conjuncts in isolate.parts:
             for c in disjoint(isolate, space, conjuncts):
                 piece = Piece.of(self.columns, "", (), values, c)
+                piece.promote(state.outer)
                 lane = Lane.of(piece, loops, state.known)
                 if not lane.empty:
                     out.append(lane.shadows)

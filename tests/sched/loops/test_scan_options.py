@@ -330,6 +330,26 @@ def test_full_tiles_are_unrolled_and_partial_ones_are_loops():
     assert "A(c2, 2 * c1 + 1);" in got
 
 
+@pytest.mark.parametrize(
+    "isolate, first",
+    [
+        ("i < 4*floor(N/4)", "for (int c0 = 0; c0 < 4 * floord(N, 4); c0 += 1)"),
+        ("i >= 4*floor(N/4)", "for (int c0 = 0; c0 < 4 * floord(N, 4); c0 += 1)"),
+        ("i >= N mod 4", "for (int c0 = 0; c0 < min(N, modd(N, 4)); c0 += 1)"),
+    ],
+)
+def test_what_is_isolated_may_end_at_a_multiple_or_a_remainder(isolate, first):
+    """Whose floor is a column of what is outside: projecting it away would leave i < N, or 0 <= i."""
+    schedule = Schedule.parse(
+        f"""{{ domain: "[N] -> {{ S[i] : 0 <= i < N }}", child: {{ schedule: "[N] -> [{{ S[i] -> [(i)] }}]",
+              options: "[N] -> {{ isolate[[] -> [i]] : {isolate} }}" }} }}"""
+    )
+    found = scan(schedule)
+    assert first in str(found) and str(found).count("S(") == 2
+    for n in range(-2, 10):
+        assert deviation(schedule, found, {"N": n}) is None
+
+
 def test_what_is_isolated_has_a_dimension_for_each_member():
     wrong = tree("[N] -> { S[i] : 0 <= i < N }", band(S=["floor(i/4)", "i"], isolate=Set("{ [a] : a >= 0 }")))
     with pytest.raises(BadSchedule, match="has 1 dimensions, not 2"):
