@@ -17,17 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import inf
 
 from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, negation
 from polyvolta.sched.loops.conditions import guarded, stated
-from polyvolta.sched.loops.hoisting.idle import most_tests, natural
+from polyvolta.sched.loops.hoisting.idle import many, natural
+from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.needs import extent, required, stating
 from polyvolta.sched.loops.rows.known import Known, sides
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.writer import Writer
 
-LENGTH = 10_000  # tests that are made by loops as long as a size is, or by some of more values than are counted
+LENGTH = 10_000  # tests beyond which a loop lasts: it is as long as a size is, or nearly
 
 
 def lasting_apart(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
@@ -55,7 +55,7 @@ def _asked(known: Known, body: Sequence[Ast], writer: Writer, inside: bool, besi
                 new = _asked(here, some, writer, inside, beside)
                 if others:
                     out.append(replace(node, body=new, other=_asked(there, others, writer, inside, beside)))
-                elif len(new) == 1 and isinstance(some[0], For) and isinstance(inner := new[0], If):
+                elif len(some) == len(new) == 1 and isinstance(some[0], For) and isinstance(inner := new[0], If):
                     out.append(replace(node, conditions=(*conditions, *inner.conditions), body=inner.body))
                 else:
                     out.append(replace(node, body=new))
@@ -66,7 +66,7 @@ def _asked(known: Known, body: Sequence[Ast], writer: Writer, inside: bool, besi
                 there = known.given(rows).given(extent(known, node))
                 conditions = stated(known.columns, rows, writer.tidy)
                 loop = replace(node, body=_asked(there, node.body, writer, True, False))
-                out += guarded(conditions, (loop,), node.at)
+                out += guarded(conditions, asked_once((loop,), conditions) if conditions else (loop,), node.at)
     return tuple(out)
 
 
@@ -77,5 +77,5 @@ def _needed(known: Known, loop: For) -> Iterator[System]:
         key, const = known.columns.bare(*row)
         if known.columns.of_sizes(key) and not usual.implies(key, const):
             there, elsewhere = sides(key, const)
-            if most_tests(usual.given(elsewhere), (loop,), LENGTH) == inf:
+            if many(usual.given(elsewhere), (loop,), LENGTH):
                 yield there
