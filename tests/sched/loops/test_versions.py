@@ -1,7 +1,14 @@
 """One small value of a size has code of its own where code of all sizes tests much there, for a part for nothing."""
 
+import pytest
+
+from polyvolta.sched.loops.ast import Call, For, If
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.weighing.versions import value_apart
 from polyvolta.sched.tree import Schedule
+from polyvolta.sets import aff, var
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
@@ -24,13 +31,42 @@ def test_a_value_at_which_loops_find_little_is_apart(monkeypatch):
     assert {n: counted(shared.body, {"N": n}) for n in (1, 2, 9)} == {1: 115, 2: 146, 9: 765}
 
 
-def test_loops_of_one_iteration_in_one_another_are_no_reason():
-    tree = Schedule.parse(
-        """{ domain: "[N] -> { S[i, j, k] : 0 <= i, j, k < N }", child: { schedule: "[{ S[i, j, k] -> [(floor(i/8))] },
-             { S[i, j, k] -> [(floor(j/8))] }, { S[i, j, k] -> [(floor(k/8))] }, { S[i, j, k] -> [(i)] },
-             { S[i, j, k] -> [(j)] }, { S[i, j, k] -> [(k)] }]" } }"""
-    )
-    assert "if" not in str(scan(tree))
+N, C = var("N"), var("c0")
+S, T = Call("S", (C,)), Call("T", ())
+
+
+def loop(first, last, *body, name="c0"):
+    return For(name, (aff(first),), (aff(last),), 1, False, body)
+
+
+def nest(deep):
+    """Loops of one iteration in one another, where N is 1."""
+    body = (S,)
+    for k in range(deep):
+        body = (loop(0, N - 1, *body, name=f"c{k}"),)
+    return body
+
+
+FOUND = If((("eq", C - N),), (S,))
+
+
+@pytest.mark.parametrize(
+    ("body", "apart"),
+    [
+        ((loop(N, 5 * N, FOUND),), False),  # few tests
+        ((If((("ge", 1 - N),), (loop(0, 30, FOUND),), (), (loop(N, N + 9, S),)),), True),
+        ((If((("ge", 1 - N),), (loop(0, 30, FOUND),)), T), False),  # at others it would be one test more beside one
+        ((loop(0, 40, FOUND),), False),  # it is so at each value
+        (nest(12), False),  # none is for nothing
+        ((loop(0, 30, If((("eq", C - 30 * N),), (S,))),), True),  # others call nothing, by many
+    ],
+)
+def test_a_value_is_apart_where_few_have_many_tests_of_which_some_are_for_nothing(body, apart):
+    known = Known(Columns(["N"], ["N"]))
+    found = value_apart(known, body, lambda _: (S,))
+    assert (found is not None) is apart
+    if found is not None:
+        assert counted(found, {"N": 1}) <= 2 < counted(body, {"N": 1})
 
 
 def test_an_atomic_loop_has_no_other_beside_it():

@@ -20,11 +20,10 @@ from contextlib import suppress
 from dataclasses import replace
 from math import inf
 
-from polyvolta.sched.loops.ast import Ast, For, If, within
+from polyvolta.sched.loops.ast import Ast, If, has_loops, length
 from polyvolta.sched.loops.hoisting.least import Run, Undecided
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sched.loops.weighing.large import length
 from polyvolta.sched.loops.weighing.sizes import counted, places
 from polyvolta.sets import var
 
@@ -62,7 +61,7 @@ def value_apart(
     there.eq(((known.columns.ids[name], 1),), -v)
     inside = make(there)
     less = all(counted(inside, at, LONG)[0] + 2 <= LESS * (tests + 1) for at, tests in each)
-    if not less or length(inside) > max(SHORT, length(body)) or (once and _loops(inside)):
+    if not less or length(inside) > max(SHORT, length(body)) or (once and has_loops(inside)):
         return None
     return _put(body, name, v, inside)
 
@@ -102,7 +101,3 @@ def _put(body: tuple[Ast, ...], name: str, value: int, code: tuple[Ast, ...]) ->
 def _where(known: Known, name: str, value: int) -> Iterator[dict[str, int]]:
     """Sizes of which one has a value."""
     return places(known, (((known.columns.ids[name], 1),), -value, 0), (0,), 1)
-
-
-def _loops(body: Sequence[Ast]) -> bool:
-    return any(isinstance(node, For) or _loops(within(node)) for node in body)
