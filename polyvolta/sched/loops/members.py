@@ -23,7 +23,7 @@ from polyvolta.sched.loops.rows.bounds import Bounds, end
 from polyvolta.sched.loops.rows.groups import CELLS, affordable, groups
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, exclusive, valued
+from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, valued
 from polyvolta.sched.loops.rows.lengths import span
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
@@ -81,8 +81,8 @@ class BandLoops(Outer):
                 self.writer.unseparated([lane.piece.statement for lane in part], k, self.at)
                 found = groups(state.known, part, k, self.columns, "core", first) or ()
             if shared and self.writer.parted:
-                for rule in (exclusive, free_of_gaps) if self.child is None else ():
-                    found = [g for together in found for g in self.apart(rule, state.known, together, k)]
+                if self.child is None:
+                    found = [g for together in found for g in self.apart(free_of_gaps, state.known, together, k)]
                 if self.child is None and self.settled(k + 1, lanes):
                     found = [g for together in found for g in valued(together, k, col)]
                 last = self.innermost(k, lanes)

@@ -352,19 +352,6 @@ def valued(group: Group, k: int, col: int) -> list[Group]:
     return [Group(some) for some in (*alone, rest)]
 
 
-def exclusive(known: Known, group: Group, k: int, col: int) -> list[Group]:
-    """Lanes apart that never run at one place outside, where the order is free: each is tested once, before its loop.
-
-    Those that do the same stay together, whose conditions are one with alternatives.
-    """
-
-    def near(a: Lane, b: Lane) -> bool:
-        both = a.around(k, col, known).copy().add(b.around(k, col, known))
-        return a.piece.images == b.piece.images or not known.excludes(both)
-
-    return [Group(some) for some in linked(group.lanes if group.cell is None else (), near)] or [group]
-
-
 def linked(lanes: Iterable[Lane], near: Callable[[Lane, Lane], bool]) -> list[list[Lane]]:
     """Lanes together that are near to one another, be it by way of others."""
     out: list[list[Lane]] = []
