@@ -240,8 +240,8 @@ def _scanned(
 
 
 def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None, branches: bool) -> Scan:
-    """The loops of a tree; as other scanners make them, with fewer cells, for two cases of sizes, or with cells in all
-    loops, where these test less.
+    """The loops of a tree; as other scanners make them, with fewer cells, for two cases of sizes, with cells in all
+    loops, or for one value of a size, where these test less.
     """
     one, before = scanner(), left()
     never = context is not None and context.is_empty()
