@@ -116,6 +116,13 @@ def added(columns: Columns, s: Map, state: State) -> Iterator[Piece]:
                         yield piece
 
 
+def added_anywhere(columns: Columns, schedule: Schedule) -> Iterator[Piece]:
+    """The instances that a tree adds, whatever the members above each extension are."""
+    for _, node in schedule.walk():
+        if isinstance(node, Extension):
+            yield from instances(columns, node.extension.range(), ())
+
+
 def tighten(piece: Piece) -> None:
     """Move numbers that bound an iterator to its integers: 0 <= i < M and (i + 2) mod 3 <= 1 are 1 <= i, and M >= 2.
 

@@ -54,6 +54,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.walk import Scanner
+from polyvolta.sched.loops.weighing.below import few_found_apart
 from polyvolta.sched.loops.weighing.cells import dense, denser, longest
 from polyvolta.sched.loops.weighing.large import better, large
 from polyvolta.sched.loops.weighing.lasting import lasting_apart
@@ -265,8 +266,8 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         body = one.searched(body, lasting_apart, one.known, body, one)
         if conditional(body):
             one, body = _valued(scanner, domain, len(pieces), most, one, body)
-    ranges = {**one.ranges, **one.seen}
-    made = Scan(body, one.extents, ranges, tuple(one.notes), one.params)
+        body = one.searched(body, few_found_apart, first.known, pieces, body, first.schedule)
+    made = Scan(body, one.extents, {**one.ranges, **one.seen}, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))
 
 

@@ -288,6 +288,11 @@ def places(known: Known, row: Said, far: Iterable[int], sign: int) -> Iterator[d
                 yield {name: at[c] for c, name in ids.items()}
 
 
+def where(known: Known, name: str, value: int) -> Iterator[dict[str, int]]:
+    """Sizes of which one has a value, from 1 on, and others are alike."""
+    return places(known, (((known.columns.ids[name], 1),), -value, 0), (0,), 1)
+
+
 def _holds(value: int, d: int) -> bool:
     """Whether a row of a value holds."""
     return value % d == 0 if d else value >= 0

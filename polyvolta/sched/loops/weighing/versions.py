@@ -24,7 +24,7 @@ from polyvolta.sched.loops.ast import Ast, If, has_loops, length
 from polyvolta.sched.loops.hoisting.least import Run, Undecided
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sched.loops.weighing.sizes import counted, places
+from polyvolta.sched.loops.weighing.sizes import counted, where
 from polyvolta.sets import var
 
 VALUES = 1, 2, 3, 4, 5  # of a size, of which one may be apart
@@ -49,7 +49,7 @@ def value_apart(
     """
     found: list[tuple[float, str, int, list[tuple[Mapping[str, int], float]]]] = []
     for name in sorted(known.columns.sizes):
-        said = {v: list(_many(body, _where(known, name, v))) for v in VALUES}
+        said = {v: list(_many(body, where(known, name, v))) for v in VALUES}
         several = [v for v, each in said.items() if each and all(many for many, _, _ in each)]
         for v in several if len(several) <= MOST else ():
             if _little(known, body, name, v):
@@ -80,7 +80,7 @@ def _little(known: Known, body: tuple[Ast, ...], name: str, value: int) -> bool:
     """Whether one test more is little at other values: beside several, or at smaller ones, which leave nothing."""
     trial = _put(body, name, value, ())
     for other in BESIDE:
-        for at in _where(known, name, other) if other != value else ():
+        for at in where(known, name, other) if other != value else ():
             tests, _, calls = counted(body, at, LONG)
             if tests < SEVERAL and (calls or other > value) and counted(trial, at, LONG)[0] > tests:
                 return False
@@ -96,8 +96,3 @@ def _put(body: tuple[Ast, ...], name: str, value: int, code: tuple[Ast, ...]) ->
             if node.other:
                 return (replace(node, other=_put(node.other, name, value, code)),)
     return (If((("eq", var(name) - value),), code, body[0].at, body),)
-
-
-def _where(known: Known, name: str, value: int) -> Iterator[dict[str, int]]:
-    """Sizes of which one has a value."""
-    return places(known, (((known.columns.ids[name], 1),), -value, 0), (0,), 1)

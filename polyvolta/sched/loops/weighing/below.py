@@ -1,0 +1,166 @@
+"""What code calls at sizes below one that parts of it ask for, written out, where that is asked for anyway.
+
+    if (n >= 1) A(0);                                            if (n >= 2) {
+    for (c0 = 0; c0 < (n + 1)/2; c0++) ...                         A(0);
+    if (n >= 2)                                            ->      for (c0 = 0; c0 < (n + 1)/2; c0++) ...
+      for (c0 = 1; c0 <= (n + 3)/4; c0++) ...                      for (c0 = 1; c0 <= (n + 3)/4; c0++) ...
+                                                                 } else if (n >= 1) {
+                                                                   A(0);
+                                                                   B(0);
+                                                                 }
+
+Parts that run at small sizes, too, find little there, one after the other. Asked for first, the size above is no test
+of its own where a part asks for it; what all of the code calls at each of the few values below, down to one from which
+on no piece has an integer point, is found by running it, as where one is at its end (`least`). Code that is longer by
+these calls makes as many tests, or fewer, at all sizes, and half as many at one of those at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+
+from polyvolta.sched.loops.ast import Ast, Block, Call, Condition, If, compared, has_loops, negation
+from polyvolta.sched.loops.hoisting.inside import asked_once
+from polyvolta.sched.loops.hoisting.least import CALLS, Run, Undecided
+from polyvolta.sched.loops.hoisting.needs import stating
+from polyvolta.sched.loops.instances import added_anywhere
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sched.loops.weighing.idle_sizes import idle_left_out, nothing_up_to
+from polyvolta.sched.loops.weighing.sizes import counted, where
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import Aff, var
+
+VALUES = 5  # at which calls are written out, at most
+MANY, EACH = 5, 2  # tests, and for each call, up to which code is left as it is
+GROUPS = 3  # different lots of calls, at most
+LONG = 100  # tests beyond which they are not counted
+BESIDE = 1, 2, 3, 4, 5, 6, 8, 40  # values at which codes are compared
+
+Groups = list[tuple[int, tuple[Ast, ...]]]  # first values, and what is called from there on
+
+
+def few_found_apart(
+    known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], schedule: Schedule
+) -> tuple[Ast, ...]:
+    """The same code where small sizes that call little, or nothing (`idle_sizes`), are told apart.
+
+    Parameters
+    ----------
+    pieces, schedule : nothing is called but instances of these pieces, and what the tree adds.
+    """
+    called = cache(lambda: (*pieces, *added_anywhere(known.columns, schedule)))
+    return idle_left_out(known, called, below_apart(known, called, body))
+
+
+def below_apart(known: Known, pieces: Callable[[], Sequence[Piece]], body: tuple[Ast, ...]) -> tuple[Ast, ...]:
+    """The same code with what it calls below a value of a size written out; see the module.
+
+    Cost: some runs of the code; where many tests find few calls, an integer program for each piece and value.
+
+    Parameters
+    ----------
+    pieces : nothing is called but instances of these; they are made if that is asked for.
+    """
+    for name in sorted(known.columns.sizes) if has_loops(body) else ():
+        n = var(name)
+        for bound in sorted({t for t in _asked(body, n) if 1 < t <= VALUES + 1}, reverse=True):
+            groups = _groups(known, pieces, body, name, bound) if _late(body, name, bound) else None
+            other = () if groups is None else _written(groups, n, body[0].at)
+            more: Condition = ("ge", n - bound)
+            above = asked_once(body, (more,)) if other else ()
+            found = (If((more,), above, body[0].at, other),) if above else body
+            if _better(known, body, found, name, bound):
+                return found
+    if len(body) == 1 and isinstance(node := body[0], If):
+        inside = below_apart(known.given(stating(known, node.conditions)), pieces, node.body)
+        fails = negation(node.conditions) if node.other else ()
+        other = below_apart(known.given(stating(known, fails)), pieces, node.other) if fails else ()
+        if inside is not node.body or other is not node.other:
+            return (replace(node, body=inside, other=other),)
+    return body
+
+
+def _groups(
+    known: Known, pieces: Callable[[], Sequence[Piece]], body: Sequence[Ast], name: str, bound: int
+) -> Groups | None:
+    """The calls at all values of a size below one, from where on they are the same; None where they are not few.
+
+    There are no values below the least one, and no calls below the first at which a piece has an integer point.
+    """
+    groups: Groups = []
+    least = known.low.get(known.columns.ids[name])
+    value, calls = bound - 1, _calls(body, name, bound - 1)
+    while calls is not None and value >= bound - VALUES:
+        if groups and groups[-1][1] == calls:
+            groups.pop()
+        groups.append((value, calls))
+        if len(groups) > GROUPS:
+            return None
+        if value == least:
+            return groups[::-1]
+        value, calls = value - 1, _calls(body, name, value - 1)
+        if not calls and calls is not None and nothing_up_to(known, pieces(), name, value):
+            return [(value, ()), *groups[::-1]]
+    return None
+
+
+def _asked(body: Sequence[Ast], n: Aff) -> Iterator[int]:
+    """The values of a size from which on conditions hold, or to before which they do, outside of loops."""
+    for node in body:
+        if isinstance(node, If):
+            for e in compared(node.conditions):
+                if (e - n).is_constant:
+                    yield (n - e).const
+                elif (e + n).is_constant:
+                    yield (e + n).const + 1
+            yield from _asked((*node.body, *node.other), n)
+        elif isinstance(node, Block):
+            yield from _asked(node.body, n)
+
+
+def _late(body: Sequence[Ast], name: str, bound: int) -> bool:
+    """Whether at a value below another one code that is decided finds few calls, or none, after many tests."""
+    for value in range(1, bound):
+        run = Run(CALLS, LONG, True)
+        with suppress(Undecided):
+            run.run(body, {name: value})
+            if run.tests > max(MANY, EACH * len(run.calls)):
+                return True
+    return False
+
+
+def _calls(body: Sequence[Ast], name: str, value: int) -> tuple[Call, ...] | None:
+    """What code calls where a size has a value; None where that is much, or not decided."""
+    for run in (Run(CALLS), Run(0, LONG, True)):  # of what stands under marks there is nothing
+        with suppress(Undecided):
+            run.run(body, {name: value})
+            return tuple(run.calls)
+    return None
+
+
+def _written(groups: Groups, n: Aff, at: tuple[int, ...]) -> tuple[Ast, ...]:
+    """Calls of sizes from some values on, up to the next ones: those that begin all come first."""
+    (_, first), *rest = groups
+    if not rest:
+        return first
+    value = rest[0][0]
+    if all(calls[: len(first)] == first for _, calls in rest):
+        more = _written([(v, calls[len(first) :]) for v, calls in rest], n, at)
+        return (*first, If((("ge", n - value),), more, at)) if more else first
+    return (If((("ge", n - value),), _written(rest, n, at), at, first),)
+
+
+def _better(known: Known, body: tuple[Ast, ...], found: tuple[Ast, ...], name: str, bound: int) -> bool:
+    """Whether code makes at most half of the tests of other code at a value below a bound, and nowhere more."""
+    spared = False
+    for value in BESIDE:
+        for at in where(known, name, value):
+            (tests, _, _), (after, _, _) = counted(body, at, LONG), counted(found, at, LONG)
+            if after > tests:
+                return False
+            spared = spared or (value < bound and tests > MANY and 2 * after <= tests)
+    return spared
