@@ -31,7 +31,7 @@ from polyvolta.sched.loops.weighing.sizes import counted, where
 from polyvolta.sets import var
 
 VALUES = 1, 2, 3, 4, 5  # of a size, of which some may be left out
-FEW, MANY = 4, 8  # tests for nothing that are too many where none is made elsewhere instead, and where one is
+FEW, MANY = 4, 10  # tests for nothing that are too many where none is made elsewhere instead, and where one is
 SEVERAL = 12  # tests elsewhere beside which one more is little
 LONG, SHORT = 200, 50  # tests beyond which they are not counted; where something is called
 BESIDE = 1, 2, 3, 4, 5, 6, 8  # values at which codes are compared
