@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, product
-from math import inf
+from math import inf, lcm
 
 from polyvolta.sched.loops.ast import Ast, Call, If, within
 from polyvolta.sched.loops.conditions import has_rows, implied
@@ -58,6 +58,7 @@ WORTH = 2000  # steps to find what statements say of sizes
 
 Case = tuple[System, tuple[Ast, ...]]  # rows over sizes, and the code where they hold
 Said = tuple[Key, int, int]  # a row over sizes `>= 0`, with 0; or one that is a multiple of a number, with this
+Kinds = Mapping[frozenset[Said], Sequence[Mapping[str, int]]]  # sizes, by which of some rows hold there
 Places = Sequence[tuple[Mapping[str, int], float]]  # sizes, and the tests that are few enough there
 
 
@@ -77,7 +78,10 @@ def by_absence(
     are looked at before small ones: they are more; and those of remainders last, for other sizes may cut loops. Places
     count at which anything is called, or more than a few tests are made: where little is asked to find nothing, nothing
     is to be spared. Remainders come again at all sizes, so that some places are enough, and what calls little there may
-    have few tests for nothing, if all are many for each call.
+    have few tests for nothing, if all are many for each call: it tests much less at these, and less at the others.
+    Where pieces say any, what is asked for nothing may depend on which of them hold of all sizes: each kind that there
+    is has places (`_kinds`) that are looked at where others show nothing, and where codes are compared. It takes as
+    many runs more, and other code where it is, of the trees that say so, a twentieth of random ones.
     If the code of the other sizes then would test more than that of all, or takes too many steps, they keep this: small
     ones, those of remainders, and all where the code of those at which one has nothing tests half as much.
 
@@ -87,37 +91,21 @@ def by_absence(
         at which that takes too many steps are not told apart.
     once : whether loops are to stand once (`atomic`): beside them stands one call alone.
     """
-    found: dict[Said, list[tuple[Mapping[str, int], float]]] = {}
-    order: dict[Said, tuple[int, bool, float]] = {}
     others = _rows(known, pieces)
-    for row, far in product(others, FIRST):
-        if row in order:
-            continue
-        recurs = _recurs(known.columns, row)
-        each = [(at, counted(body, at)) for at in places(known, row, (far,), -1)]
-        each = [(at, one) for at, one in each if one[2] or one[0] > FEW]  # elsewhere nothing runs, which is soon found
-        said = [one for _, one in each if one[1] > FEW or (recurs and one[0] > max(FEW, EACH * one[2]))]
-        if not said or (not recurs and len(said) < len(each)):
-            continue
-        large = not recurs and seldom(known, *row[:2])
-        if all(idle > tests - idle for tests, idle, _ in said):
-            order[row] = 2 if recurs else 0, not large, -max([tests for tests, _, _ in said])
-        elif all(_found_late(*one, large) for one in said) and all(
-            _whole(body, at) <= FEWER * tests for at, (tests, _, _) in each
-        ):
-            order[row] = 2 if recurs else 1, not large, -max([tests / max(1, calls) for tests, _, calls in said])
-        found[row] = [(at, tests) for at, (tests, _, _) in each]
-    for row in sorted(order, key=lambda row: order[row])[: ONCE if once else TRIED]:
+    kinds = _kinds(known, [row for row in others if _recurs(known.columns, row)])
+    found = {row: each for row in others if (each := _for_nothing(known, row, body, kinds))}
+    for row in sorted(found, key=lambda row: found[row][0])[: ONCE if once else TRIED]:
+        _, many, few = found[row]
         there, elsewhere = _sides(*row)
         rest = range(len(pieces)) if has_rows(elsewhere) else others[row]
         beside: tuple[Ast, ...] = ()
         with suppress(BudgetExceeded):
             beside = make(elsewhere, rest)
-        less = _tests_less(beside, [(at, FEWER * tests) for at, tests in found[row]])
+        less = _tests_less(beside, [*few, *[(at, FEWER * tests) for at, tests in many]])
         if not beside or not less or (once and not _one_call(beside)):
             continue
-        much = _tests_less(beside, [(at, LESS * tests - 1) for at, tests in found[row]])
-        small, large = (list(_near(known, row, body, sign, much)) for sign in (1, -1))
+        much = _tests_less(beside, [(at, LESS * tests - 1) for at, tests in many])
+        small, large = (list(_near(known, row, body, sign, much, kinds)) for sign in (1, -1))
         if _tests_less(beside, large):
             with suppress(BudgetExceeded):
                 inside = make(there, range(len(pieces)))
@@ -125,6 +113,31 @@ def by_absence(
                     return (there, inside), (elsewhere, beside)
             if much or _recurs(known.columns, row) or seldom(known, *row[:2]):
                 return (there, tuple(body)), (elsewhere, beside)
+    return None
+
+
+def _for_nothing(
+    known: Known, row: Said, body: Sequence[Ast], kinds: Kinds
+) -> tuple[tuple[int, bool, float], Places, Places] | None:
+    """Where code makes many tests for nothing, of places at which a row does not hold; how many elsewhere are not more;
+    and before all this what says which of rows is to be tried first. None where there are no such places.
+    """
+    recurs = _recurs(known.columns, row)
+    large = not recurs and seldom(known, *row[:2])
+    for where in _looked_at(known, row, kinds):
+        each = [(at, counted(body, at)) for at in where]
+        each = [(at, one) for at, one in each if one[2] or one[0] > FEW]  # elsewhere nothing runs, which is soon found
+        said = [one for _, one in each if one[1] > FEW or (recurs and one[0] > max(FEW, EACH * one[2]))]
+        if not said or (not recurs and len(said) < len(each)):
+            continue
+        many = [(at, one[0]) for at, one in each if one in said]
+        few = [(at, one[0] - 1) for at, one in each if one not in said]
+        if all(idle > tests - idle for tests, idle, _ in said):
+            return (2 if recurs else 0, not large, -max([tests for tests, _, _ in said])), many, few
+        if all(_found_late(*one, large) for one in said) and all(
+            _whole(body, at) <= FEWER * tests for at, tests in many
+        ):
+            return (2 if recurs else 1, not large, -max([tests / max(1, n) for tests, _, n in said])), many, few
     return None
 
 
@@ -190,9 +203,14 @@ def _found_late(tests: float, idle: int, calls: int, large: bool) -> bool:
 
 
 def _near(
-    known: Known, row: Said, body: Sequence[Ast], sign: int, much: bool
+    known: Known, row: Said, body: Sequence[Ast], sign: int, much: bool, kinds: Kinds
 ) -> Iterator[tuple[Mapping[str, int], float]]:
     """Sizes near those where a row begins to hold (sign 1), or not to, and the tests that other code may make there."""
+    recurs = _recurs(known.columns, row)
+    for held, where in kinds.items():
+        if not recurs or (row in held) == (sign > 0):
+            for at in where if recurs else places(known, row, FIRST, sign, where):
+                yield at, _enough(counted(body, at)[0], much)
     for at in places(known, row, NEAR, sign):
         yield at, _enough(counted(body, at)[0], much)
 
@@ -260,11 +278,17 @@ def _sides(key: Key, const: int, d: int) -> tuple[System, System]:
     return there, elsewhere
 
 
-def places(known: Known, row: Said, far: Iterable[int], sign: int) -> Iterator[dict[str, int]]:
+def places(
+    known: Known, row: Said, far: Iterable[int], sign: int, beside: Sequence[Mapping[str, int]] = ()
+) -> Iterator[dict[str, int]]:
     """Sizes from 1 on at which a row holds (sign 1), or not: so far from the last ones where it does, others alike.
 
     Those of which numbers are known are as near to the others as these say, and those of some remainders are the next
     ones to them that have these, or others.
+
+    Parameters
+    ----------
+    beside : what other sizes are, in turn.
     """
     key, const, d = row
     columns = known.columns
@@ -272,8 +296,8 @@ def places(known: Known, row: Said, far: Iterable[int], sign: int) -> Iterator[d
     col, v = next((c, v) for c, v in key if abs(v) == 1 and c in ids)
     value, recurs = columns.aff(key, const), _recurs(columns, row)
     for n in far:
-        for other in OTHERS if len(ids) > 1 else OTHERS[:1]:
-            at = {c: int(min(max(other, known.low.get(c, other)), known.high.get(c, other))) for c in ids}
+        for others in beside or [dict.fromkeys(columns.sizes, k) for k in (OTHERS if len(ids) > 1 else OTHERS[:1])]:
+            at = {c: int(min(max(k, known.low.get(c, k)), known.high.get(c, k))) for c in ids for k in [others[ids[c]]]}
             if recurs:
                 first = int(max(OTHERS[0], known.low.get(col, 0)))
                 each = ({**at, col: k} for k in range(first, first + ALIKE))
@@ -283,14 +307,75 @@ def places(known: Known, row: Said, far: Iterable[int], sign: int) -> Iterator[d
                 at = next(islice(alike, n, None), {col: 0})
             else:
                 at[col] = (-const * v if sign > 0 else (-const - 1) * v) + sign * v * n
-            rows = [r for r in known.ineqs.items() if all(c in at for c, _ in r[0])]
-            if at[col] > 0 and all(k + sum([w * at[c] for c, w in key]) >= 0 for key, k in rows):
+            if at[col] > 0 and _allows(known, at):
                 yield {name: at[c] for c, name in ids.items()}
 
 
 def where(known: Known, name: str, value: int) -> Iterator[dict[str, int]]:
     """Sizes of which one has a value, from 1 on, and others are alike."""
     return places(known, (((known.columns.ids[name], 1),), -value, 0), (0,), 1)
+
+
+def _looked_at(known: Known, row: Said, kinds: Kinds) -> Iterator[Sequence[Mapping[str, int]]]:
+    """Sizes at which a row does not hold, to be looked at together, until much is tested for nothing at some.
+
+    Those that are so far from the others come first, and then each kind of remainders, which other sizes have where the
+    row bounds one.
+    """
+    for far in FIRST:
+        yield list(places(known, row, (far,), -1))
+    if _recurs(known.columns, row):
+        yield from [where for held, where in kinds.items() if row not in held]
+    elif len(known.columns.sizes) > 1 and kinds:
+        for where in kinds.values():
+            yield list(places(known, row, FIRST[:1], -1, where))
+
+
+def _kinds(known: Known, rows: Sequence[Said]) -> Kinds:
+    """Sizes of each kind that there is of some rows of remainders, by those that hold there: the first from 1 and 3 on.
+
+    So many sizes as the least common multiple of the moduli have all remainders; only the first are looked at where
+    these are many. Sizes of which no row speaks are 1 and 3, where what is known of them says no other. It evaluates
+    each row at as many places; codes are run at two of each kind.
+    """
+    columns, found = known.columns, dict[frozenset[Said], list[dict[str, int]]]()
+    if not rows:
+        return found
+    values = [(row, columns.aff(row[0], row[1])) for row in rows]
+    ids = {name: columns.ids[name] for name in columns.sizes}
+    periods = dict.fromkeys(sorted(ids, key=ids.__getitem__), 1)
+    for row, value in values:
+        for name in value.names():
+            periods[name] = lcm(periods[name], _period(columns, row[0], row[2] or 1))
+    most = int(ALIKE ** (1 / len(ids)))
+    for first in (1, OTHERS[0]):
+        met = set[frozenset[Said]]()
+        starts = [int(max(first, known.low.get(ids[name], first))) for name in periods]
+        for some in product(*[range(k, k + min(most, p)) for k, p in zip(starts, periods.values(), strict=True)]):
+            at = dict(zip(periods, some, strict=True))
+            held = frozenset([row for row, value in values if _holds(value.evaluate(at), row[2])])
+            if held not in met and _allows(known, {ids[name]: k for name, k in at.items()}):
+                met.add(held)
+                if at not in found.setdefault(held, []):
+                    found[held].append(at)
+    return found
+
+
+def _period(columns: Columns, key: Key, d: int) -> int:
+    """A number of which multiples may be added to sizes: whether a row holds, or is a multiple, stays the same."""
+    for c, _ in key:
+        if c in columns.floors:
+            den, inner, _ = columns.floors[c]
+            d = lcm(d, den * _period(columns, inner, 1))
+    return d
+
+
+def _allows(known: Known, at: Mapping[int, int]) -> bool:
+    """Whether what is known of some columns alone holds with numbers put in."""
+    rows = [r for r in known.ineqs.items() if all(c in at for c, _ in r[0])]
+    return all(k + sum([w * at[c] for c, w in key]) >= 0 for key, k in rows) and all(
+        at[c] <= known.high.get(c, inf) for c in at
+    )
 
 
 def _holds(value: int, d: int) -> bool:
