@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
+import pytest
+
 from polyvolta.sched.loops.ast import Block, If
 from polyvolta.sched.loops.scan import Scan, scan
 from polyvolta.sched.tree import Band, Domain, Filter, Mark, Member, Schedule
@@ -407,3 +409,31 @@ def test_what_one_of_three_has_alone_is_apart_in_a_loop_that_is_cut_at_holes():
     )
     loops = found(got, [{"N": n, "M": m} for n in (-1, 1, 3, 9, 12) for m in (-4, -1, 0, 1, 2, 3, 4, 5, 6, 8)])
     assert [counted(loops.body, {"N": n, "M": 1}) for n in (40, 240)] == [178, 378]
+
+
+@pytest.mark.parametrize("first, few, alone", [("0", 1, True), ("1", 2 * 40 - 1, True), ("1", 4, False)])
+def test_a_loop_outside_of_all_is_not_run_for_one_inside_that_another_size_leaves_empty(first, few, alone):
+    """One that stands alone is asked for no size if it may be empty itself: where it is, that is a test more."""
+    domain, order = f"S[i, j] : {first} <= i < N and 3 <= j < M", "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]"
+    order = f'schedule: "{order}"'
+    if not alone:
+        domain += "; T[i] : N <= i <= N + 1"
+        order = f"""sequence: [ {{ filter: "{{ T[i] }}", child: {{ schedule: "[{{ T[i] -> [(i)] }}]" }} }},
+                    {{ filter: "{{ S[i, j] }}", child: {{ {order} }} }} ]"""
+    got = Schedule.parse(f'{{ domain: "[N, M] -> {{ {domain} }}", child: {{ {order} }} }}')
+    loops = found(got, [{"N": n, "M": m} for n in (-1, 0, 1, 2, 5) for m in (-2, 1, 3, 4, 7)])
+    assert counted(loops.body, {"N": 40, "M": 3}) == few
+
+
+def test_sizes_are_asked_for_before_the_last_of_three_loops_each_of_which_has_a_size_of_its_own():
+    """isl's code asks for M >= 3, too: 31 tests. Without it 1527 are made where N is 1000."""
+    got = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j] : 0 <= i <= 4 and 0 <= j <= M;
+             T[i, j, k] : i >= 2 and 2i <= N + 1 and j >= 1 and 2j <= M + 1 and 1 <= k < j;
+             T[0, j, k] : N >= -1 and j >= 1 and 2j <= M + 1 and 1 <= k < j }", child: { schedule: "[N] -> [
+             { S[i, j] -> [(1)]; T[i, j, k] -> [(2*floor(i/2))] },
+             { S[i, j] -> [(floor(i/3))]; T[i, j, k] -> [(i + 1)] },
+             { S[i, j] -> [(2N - 2i - 1)]; T[i, j, k] -> [(j - 2*floor(j/2))] }]", options: "{ separate[1] }" } }"""
+    )
+    loops = found(got, [{"N": n, "M": m} for n in (-1, 0, 1, 3, 6) for m in (-1, 1, 2, 3, 4, 6)])
+    assert counted(loops.body, {"N": 1000, "M": 1}) <= 31

@@ -8,17 +8,19 @@
                                                   }
 
 Where m is small that is another power of n. It takes one test more wherever such a loop begins, which is asked of those
-alone that stand beside others in a loop: around all of the code sizes are asked for by what is called (`nothing`), and
-cases of sizes are told apart first (`sizes`). Which instances run is the same. Cost: what each such loop needs, and how
-long those are that it needs a size for.
+alone that stand beside others, and outside of all loops of one that stands alone and has an iteration at all sizes from
+1 on: it makes four tests or more where the size is large, and most of what it makes where it is small. Around all of
+the code sizes are asked for by what is called, too (`nothing`), and cases of sizes are told apart first (`sizes`).
+Which instances run is the same. Cost: what each such loop needs, and how long those are that it needs a size for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
-from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, negation
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, expressions, negation
 from polyvolta.sched.loops.conditions import guarded, stated
 from polyvolta.sched.loops.hoisting.idle import many, natural
 from polyvolta.sched.loops.hoisting.inside import asked_once
@@ -31,7 +33,7 @@ LENGTH = 10_000  # tests beyond which a loop lasts: it is as long as a size is, 
 
 
 def lasting_apart(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
-    """The same code with sizes before loops in others, without which they last for nothing."""
+    """The same code with sizes before loops, without which they last for nothing."""
     return _asked(known, body, writer, False, False)
 
 
@@ -40,10 +42,10 @@ def _asked(known: Known, body: Sequence[Ast], writer: Writer, inside: bool, besi
 
     Parameters
     ----------
-    inside, beside : whether a loop stands around, and whether others in it stand beside this.
+    inside, beside : whether a loop stands around, and whether others in it, or in all of the code, stand beside this.
     """
     out: list[Ast] = []
-    beside = inside and (beside or len(body) > 1)
+    beside = beside or len(body) > 1
     for node in body:
         match node:
             case Call():
@@ -61,13 +63,22 @@ def _asked(known: Known, body: Sequence[Ast], writer: Writer, inside: bool, besi
                     out.append(replace(node, body=new))
             case For():
                 rows = System()
-                for part in _needed(known, node) if beside else ():
+                for part in _needed(known, node) if beside or not (inside or _may_be_empty(known, node)) else ():
                     rows.add(part)
                 there = known.given(rows).given(extent(known, node))
                 conditions = stated(known.columns, rows, writer.tidy)
                 loop = replace(node, body=_asked(there, node.body, writer, True, False))
                 out += guarded(conditions, asked_once((loop,), conditions) if conditions else (loop,), node.at)
     return tuple(out)
+
+
+def _may_be_empty(known: Known, loop: For) -> bool:
+    """Whether a loop may have no iteration where all sizes are from 1 on, as far as is plain."""
+    usual = natural(known, 1)
+    ends = [
+        (low, high) for a, b in product(loop.lower, loop.upper) for low in expressions(a) for high in expressions(b)
+    ]
+    return not all(usual.implies(*known.columns.row(high - low)) for low, high in ends)
 
 
 def _needed(known: Known, loop: For) -> Iterator[System]:
