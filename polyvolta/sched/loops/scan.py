@@ -61,6 +61,7 @@ from polyvolta.sched.loops.weighing.lasting import lasting_apart
 from polyvolta.sched.loops.weighing.multiples import multiples_before
 from polyvolta.sched.loops.weighing.nothing import something_before
 from polyvolta.sched.loops.weighing.remainders import remainders_before
+from polyvolta.sched.loops.weighing.short import short_apart
 from polyvolta.sched.loops.weighing.sizes import by_absence, is_atomic, needed_in_all
 from polyvolta.sched.loops.weighing.versions import value_apart
 from polyvolta.sched.program.assuming import context_of
@@ -400,7 +401,8 @@ def _finished(
     body = least_apart(known, body) if branches else body
     if not scanner.parted:
         return body
-    return scanner.searched(body, without_implied, known, scanner.searched(body, without_decided, known, body))
+    body = scanner.searched(body, without_implied, known, scanner.searched(body, without_decided, known, body))
+    return scanner.searched(body, short_apart, known, body) if branches else body
 
 
 def _asked_little(scanner: Scanner, known: Known, body: tuple[Ast, ...], branches: bool) -> tuple[Ast, ...]:

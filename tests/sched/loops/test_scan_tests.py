@@ -3,8 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 
-import pytest
-
 from polyvolta.sched.loops.ast import Block, If
 from polyvolta.sched.loops.scan import Scan, scan
 from polyvolta.sched.tree import Band, Domain, Filter, Mark, Member, Schedule
@@ -411,18 +409,14 @@ def test_what_one_of_three_has_alone_is_apart_in_a_loop_that_is_cut_at_holes():
     assert [counted(loops.body, {"N": n, "M": 1}) for n in (40, 240)] == [178, 378]
 
 
-@pytest.mark.parametrize("first, few, alone", [("0", 1, True), ("1", 2 * 40 - 1, True), ("1", 4, False)])
-def test_a_loop_outside_of_all_is_not_run_for_one_inside_that_another_size_leaves_empty(first, few, alone):
-    """One that stands alone is asked for no size if it may be empty itself: where it is, that is a test more."""
-    domain, order = f"S[i, j] : {first} <= i < N and 3 <= j < M", "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]"
-    order = f'schedule: "{order}"'
-    if not alone:
-        domain += "; T[i] : N <= i <= N + 1"
-        order = f"""sequence: [ {{ filter: "{{ T[i] }}", child: {{ schedule: "[{{ T[i] -> [(i)] }}]" }} }},
-                    {{ filter: "{{ S[i, j] }}", child: {{ {order} }} }} ]"""
-    got = Schedule.parse(f'{{ domain: "[N, M] -> {{ {domain} }}", child: {{ {order} }} }}')
+def test_a_loop_beside_others_at_the_top_is_not_run_for_one_inside_that_another_size_leaves_empty():
+    got = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i] : N <= i <= N + 1; T[i, j] : 1 <= i < N and 3 <= j < M }", child: { sequence: [
+             { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] }]" } },
+             { filter: "{ T[i, j] }", child: { schedule: "[{ T[i, j] -> [(i)] }, { T[i, j] -> [(j)] }]" } } ] } }"""
+    )
     loops = found(got, [{"N": n, "M": m} for n in (-1, 0, 1, 2, 5) for m in (-2, 1, 3, 4, 7)])
-    assert counted(loops.body, {"N": 40, "M": 3}) == few
+    assert [counted(loops.body, {"N": n, "M": 3}) for n in (40, 1000)] == [4, 4]
 
 
 def test_sizes_are_asked_for_before_the_last_of_three_loops_each_of_which_has_a_size_of_its_own():
@@ -437,3 +431,21 @@ def test_sizes_are_asked_for_before_the_last_of_three_loops_each_of_which_has_a_
     )
     loops = found(got, [{"N": n, "M": m} for n in (-1, 0, 1, 3, 6) for m in (-1, 1, 2, 3, 4, 6)])
     assert counted(loops.body, {"N": 1000, "M": 1}) <= 31
+
+
+def test_few_values_of_a_long_loop_that_most_conditions_are_for_have_a_branch_of_their_own():
+    """From c0 = 3 on U runs alone: each of these values asks once which it is, as in isl's code, not for S and T."""
+    got = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j] : 0 <= 2i <= M + 1 and M - 1 <= j <= 3;
+             S[i, j] : M mod 3 = 0 and 0 <= i <= 4 and 1 <= j <= 2; T[i, j] : 1 <= i <= 2 and 0 <= j <= 4;
+             U[i] : i >= 1 and 2i <= M + 1 }", child: { schedule: "[{ S[i, j] -> [(floor(i/2))]; T[i, j] -> [(i)];
+             U[i] -> [(floor((3i + 3)/4))] }]", options: "{ atomic[0] }", child: { schedule: "[N] -> [
+             { S[i, j] -> [(1 - i)]; T[i, j] -> [(-N - 2j)]; U[i] -> [(i + 1)] },
+             { S[i, j] -> [(i - 1)]; T[i, j] -> [(j - 1)]; U[i] -> [(0)] }]", options: "{ separate[0] }", child: {
+             sequence: [ { filter: "[N, M] -> { S[i, j] : N <= 1 and M >= 7; S[i, j] : N <= 1 and M <= 3 }" },
+             { filter: "[N, M] -> { S[i, j] : N >= 2; S[i, j] : 4 <= M <= 6 }" }, { filter: "{ T[i, j] }" },
+             { filter: "{ U[i] }" } ] } } } }"""
+    )
+    loops = found(got, [{"N": n, "M": m} for n in (-6, 1, 3) for m in (-1, 3, 4, 6)])
+    less, more = (counted(loops.body, {"N": 9, "M": m}) for m in (80, 1040))
+    assert more - less == 3 * 360 + 480  # of values, and calls

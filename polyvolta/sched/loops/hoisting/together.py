@@ -75,16 +75,16 @@ def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = fro
             out.append(node)
             continue
         there, loops = known.given(said(known, node)), long
-        if isinstance(node, For) and not _limited(known, node):
+        if isinstance(node, For) and not limited(known, node):
             loops = long | {known.columns.row(var(node.var))[0][0][0]}
-        loops = frozenset(c for c in loops if not _few(there, c))
+        loops = frozenset(c for c in loops if not few(there, c))
         inner = asked_together(there, node.body, loops)
         same = len(inner) == len(node.body) and all(a is b for a, b in zip(inner, node.body, strict=True))
         out.append(node if same else replace(node, body=inner))
     return tuple(_runs(known, out, long)) if _beside(out) else tuple(out)
 
 
-def _limited(known: Known, loop: For) -> bool:
+def limited(known: Known, loop: For) -> bool:
     """Whether the bounds of a loop are a number apart, plainly, or as each is between numbers."""
     low, high = ([e for bound in side for e in expressions(bound)] for side in (loop.lower, loop.upper))
     if any(
@@ -97,7 +97,7 @@ def _limited(known: Known, loop: For) -> bool:
     return all(known.greatest(rows, key) < inf for rows, key in zip(floors, keys, strict=True))
 
 
-def _few(known: Known, col: int) -> bool:
+def few(known: Known, col: int) -> bool:
     """Whether a column is between two numbers."""
     return all(known.greatest((), ((col, sign),)) < inf for sign in (1, -1))
 
@@ -134,7 +134,7 @@ def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[A
 def _shortens(known: Known, c: Test, long: frozenset[int]) -> bool:
     """Whether a test leaves a long loop few values."""
     there = known.given(stating(known, [c]))
-    return any(_few(there, col) for col in long)
+    return any(few(there, col) for col in long)
 
 
 def _tests(body: Sequence[Ast], long: bool) -> Iterator[tuple[Test, int | None]]:

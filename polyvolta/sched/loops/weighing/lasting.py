@@ -8,19 +8,17 @@
                                                   }
 
 Where m is small that is another power of n. It takes one test more wherever such a loop begins, which is asked of those
-alone that stand beside others, and outside of all loops of one that stands alone and has an iteration at all sizes from
-1 on: it makes four tests or more where the size is large, and most of what it makes where it is small. Around all of
-the code sizes are asked for by what is called, too (`nothing`), and cases of sizes are told apart first (`sizes`).
-Which instances run is the same. Cost: what each such loop needs, and how long those are that it needs a size for.
+alone that stand beside others, in a loop or outside of all: one nest by itself has no condition, and around all of the
+code sizes are asked for by what is called (`nothing`), as cases of sizes are told apart first (`sizes`). Which
+instances run is the same. Cost: what each such loop needs, and how long those are that it needs a size for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
 
-from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, expressions, negation
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, negation
 from polyvolta.sched.loops.conditions import guarded, stated
 from polyvolta.sched.loops.hoisting.idle import many, natural
 from polyvolta.sched.loops.hoisting.inside import asked_once
@@ -34,15 +32,15 @@ LENGTH = 10_000  # tests beyond which a loop lasts: it is as long as a size is, 
 
 def lasting_apart(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
     """The same code with sizes before loops, without which they last for nothing."""
-    return _asked(known, body, writer, False, False)
+    return _asked(known, body, writer, False)
 
 
-def _asked(known: Known, body: Sequence[Ast], writer: Writer, inside: bool, beside: bool) -> tuple[Ast, ...]:
+def _asked(known: Known, body: Sequence[Ast], writer: Writer, beside: bool) -> tuple[Ast, ...]:
     """The same, of a part of the code.
 
     Parameters
     ----------
-    inside, beside : whether a loop stands around, and whether others in it, or in all of the code, stand beside this.
+    beside : whether others stand beside this in the loop around, or in all of the code.
     """
     out: list[Ast] = []
     beside = beside or len(body) > 1
@@ -51,34 +49,25 @@ def _asked(known: Known, body: Sequence[Ast], writer: Writer, inside: bool, besi
             case Call():
                 out.append(node)
             case Block():
-                out.append(replace(node, body=_asked(known, node.body, writer, inside, beside)))
+                out.append(replace(node, body=_asked(known, node.body, writer, beside)))
             case If(conditions, some, _, others):
                 here, there = known.given(stating(known, conditions)), known.given(stating(known, negation(conditions)))
-                new = _asked(here, some, writer, inside, beside)
+                new = _asked(here, some, writer, beside)
                 if others:
-                    out.append(replace(node, body=new, other=_asked(there, others, writer, inside, beside)))
+                    out.append(replace(node, body=new, other=_asked(there, others, writer, beside)))
                 elif len(some) == len(new) == 1 and isinstance(some[0], For) and isinstance(inner := new[0], If):
                     out.append(replace(node, conditions=(*conditions, *inner.conditions), body=inner.body))
                 else:
                     out.append(replace(node, body=new))
             case For():
                 rows = System()
-                for part in _needed(known, node) if beside or not (inside or _may_be_empty(known, node)) else ():
+                for part in _needed(known, node) if beside else ():
                     rows.add(part)
                 there = known.given(rows).given(extent(known, node))
                 conditions = stated(known.columns, rows, writer.tidy)
-                loop = replace(node, body=_asked(there, node.body, writer, True, False))
+                loop = replace(node, body=_asked(there, node.body, writer, False))
                 out += guarded(conditions, asked_once((loop,), conditions) if conditions else (loop,), node.at)
     return tuple(out)
-
-
-def _may_be_empty(known: Known, loop: For) -> bool:
-    """Whether a loop may have no iteration where all sizes are from 1 on, as far as is plain."""
-    usual = natural(known, 1)
-    ends = [
-        (low, high) for a, b in product(loop.lower, loop.upper) for low in expressions(a) for high in expressions(b)
-    ]
-    return not all(usual.implies(*known.columns.row(high - low)) for low, high in ends)
 
 
 def _needed(known: Known, loop: For) -> Iterator[System]:
