@@ -267,7 +267,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         body = one.searched(body, lasting_apart, one.known, body, one)
         if conditional(body):
             one, body = _valued(scanner, domain, len(pieces), most, one, body)
-        body = one.searched(body, few_found_apart, first.known, pieces, body, first.schedule)
+            body = one.searched(body, few_found_apart, first.known, pieces, body, first.schedule)
     made = Scan(body, one.extents, {**one.ranges, **one.seen}, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))
 
