@@ -1788,6 +1788,22 @@ def test_remainders_of_two_sizes_that_leave_nothing_stand_before_a_loop():
     assert [counted(found.body, {"M": m, "N": 10}) for m in (26, 27, 28)] == [2, 2, 2]
 
 
+@pytest.mark.parametrize("total", ["M", "N + M", "N - M", "2N + M", "N + 2M"])
+@pytest.mark.parametrize(("k", "r"), [(3, 1), (3, 2), (4, 1), (4, 2), (4, 3)])
+def test_what_a_remainder_of_sizes_leaves_loops_and_an_equality_asks_stands_before_the_loops_outside(total, k, r):
+    """T needs the remainder to be r, and S that it is 1 at least, which T's does: at 0 nothing is called."""
+    tree = Schedule.parse(
+        f"""{{ domain: "[N, M] -> {{ S[t, i, j] : 0 <= t, i < N and 0 <= j < ({total}) mod {k};
+                                     T[t, i] : 0 <= t, i < N and ({total}) mod {k} = {r} }}", child: {{ schedule:
+             "[{{ S[t, i, j] -> [t]; T[t, i] -> [t] }}, {{ S[t, i, j] -> [i]; T[t, i] -> [i] }},
+               {{ S[t, i, j] -> [j]; T[t, i] -> [9] }}]" }} }}"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(5) for m in range(-2, 5))
+    assert counted(found.body, {"N": 12, "M": 24}) == 1
+    assert counted(found.body, {"N": 12 * k, "M": 12}) == 1
+
+
 def test_a_row_that_each_iteration_asks_stands_before_the_loops_whatever_other_sizes_are():
     """What is copied for each tile asks for M >= 3, which all other code needs, and which holds where N >= 3 = M."""
     tree = Schedule.parse(

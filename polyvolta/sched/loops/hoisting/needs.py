@@ -330,7 +330,35 @@ def _of_loop(known: Known, node: For) -> System:
     each = [s.add(loop) for s in each]
     gone = _varying(known.columns, col, each)
     each = [s.without(gone, known.low, known.high) for s in each]
-    return closer(known, each, _common(known, each))
+    return closer(known, each, _by_remainders(known, each, _common(known, each)))
+
+
+def _by_remainders(known: Known, each: Sequence[System], found: System) -> System:
+    """Rows that some systems share, and those over remainders of sizes that they do by what equalities leave of sums.
+
+    (n + m) mod 3 >= 1 holds where n + m - 1 = 3*floor((n + m - 1)/3), which is another floor: rational numbers may be
+    between the two, and what is known has congruences of single columns. So the equality is said modulo its floor's
+    coefficient; it is the same for integers. Cost: a linear program for each such row and each other system, where one
+    of the systems has an equality with a floor. Changes the rows that are found.
+    """
+    stepping = [_modulo_floors(known.columns, s) for s in each]
+    if len(each) < 2 or not any(s.mods for s in stepping):
+        return found
+    there = [known.given(steps).given(s) for s, steps in zip(each, stepping, strict=True)]  # the finest ones first
+    for row in dict.fromkeys(row for s in each for row in s.ineqs.items()):
+        if _of_remainders(known, row[0]) and not known.given(found).implies(*row):
+            if all(place.implies(*place.loose(*row)) for place in there):
+                found.ge(*row)
+    return found
+
+
+def _modulo_floors(columns: Columns, system: System) -> System:
+    """The equalities of a system as congruences by the coefficients of floors in them."""
+    out = System()
+    for key, const in system.eqs:
+        for d in {abs(v) for c, v in key if c in columns.floors} - {1}:
+            out.mod(tuple([(c, v) for c, v in key if v % d]), const, d)
+    return out
 
 
 def extent(known: Known, node: For) -> System:
