@@ -315,7 +315,7 @@ class Around:
         if not all(map(has_rows, where)):
             return ()
         each, where = where, widest(state.known, where)
-        if len(where) > CASES or (len(where) > FEW and b.choosing):
+        if len(where) > CASES or (len(where) > FEW and b.choosing(FEW)):
             return ()
         there = [state.known.given(loop) for loop in b.cases()]
         nowhere = (known.given(place) for known in there for place in elsewhere(known, where, state.either))

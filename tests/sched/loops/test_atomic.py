@@ -108,3 +108,17 @@ def test_what_is_known_not_to_be_isolated_keeps_its_place_in_an_atomic_loop(name
     )
     found = scan(tree)
     assert [deviation(tree, found, {"N": n, "M": m}) for n in range(-4, 8) for m in range(-4, 8)] == [None] * 144
+
+
+def test_an_atomic_loop_of_several_statements_two_of_which_end_alike_asks_once_whether_one_of_them_runs():
+    """Three cases are too many to choose a bound for each that is none elsewhere, and their two bounds don't say it."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { A[i] : 0 <= i < N and (N + M) mod 3 = 0; B[i] : 1 <= i < M - N and N mod 5 >= 2;
+                                  C[i] : 0 <= i < N - 2 and M mod 3 > 0 }", child: { schedule:
+             "[N, M] -> [{ A[i] -> [(N - 1 - i)]; B[i] -> [(i)]; C[i] -> [(N - 1 - i)] }]", options: "{ atomic[0] }",
+             child: { sequence: [ { filter: "{ A[i] }" }, { filter: "{ B[i] }" }, { filter: "{ C[i] }" } ] } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-1, 9) for m in range(-1, 9))
+    assert str(found).count("for (") == 1
+    assert [counted(found.body, {"N": 1, "M": m}) for m in (3, 30, 300, 3000)] == [3, 3, 3, 3]

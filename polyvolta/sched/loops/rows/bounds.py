@@ -67,11 +67,16 @@ class Bounds:
         some, each = (self.low, self.lows) if sign == 1 else (self.high, self.highs)
         return bool(some or each and all(sides for _, sides in each))
 
-    @property
-    def choosing(self) -> bool:
-        """Whether bounds on one side all count under conditions, and the other side is what is beyond them all."""
+    def choosing(self, few: int) -> bool:
+        """Whether more than a few bounds on one side all count under conditions, and the other is what is beyond them.
+
+        The same bound under several conditions is one: it counts where one of these holds.
+        """
         sides = (self.lows, self.high), (self.highs, self.low)
-        return any(some and len(other) == 1 and not any(there.everywhere for there, _ in some) for some, other in sides)
+        return any(
+            len(other) == 1 and len({tuple(of) for _, of in some}) > few and not any(there.everywhere for there, _ in some)
+            for some, other in sides
+        )
 
     @property
     def limited(self) -> bool:
