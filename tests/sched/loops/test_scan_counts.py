@@ -1804,6 +1804,18 @@ def test_what_a_remainder_of_sizes_leaves_loops_and_an_equality_asks_stands_befo
     assert counted(found.body, {"N": 12 * k, "M": 12}) == 1
 
 
+def test_what_each_of_two_equal_remainders_of_sizes_says_stands_before_the_loops():
+    """T needs the remainder to be 3 or 1, and S that it is 1 at least, which both of T's say."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < (N + M) mod 5;
+                                  T[i] : 0 <= i < N and ((N + M) mod 5 = 3 or (N + M) mod 5 = 1) }", child: {
+             schedule: "[{ S[i, j] -> [i]; T[i] -> [i] }, { S[i, j] -> [j]; T[i] -> [9] }]" } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(6) for m in range(-2, 5))
+    assert [counted(found.body, {"N": 12, "M": m}) for m in (8, 13)] == [1, 1]
+
+
 def test_a_row_that_each_iteration_asks_stands_before_the_loops_whatever_other_sizes_are():
     """What is copied for each tile asks for M >= 3, which all other code needs, and which holds where N >= 3 = M."""
     tree = Schedule.parse(

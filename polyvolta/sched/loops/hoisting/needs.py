@@ -21,7 +21,7 @@ from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, I
 from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied, uncovered, widest
 from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.met import closer
-from polyvolta.sched.loops.hoisting.plain import periodic
+from polyvolta.sched.loops.hoisting.plain import cases_of, periodic
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated, plus, without
@@ -322,7 +322,7 @@ def _of_loop(known: Known, node: For) -> System:
         return System()
     col, loop = known.columns.ids[node.var], extent(known, node)
     there = known.given(loop)
-    each = [needs(there, inner, True) for inner in node.body]
+    each = [s for inner in node.body for s in _cases(there, inner)]
     if any(s.everywhere for s in each):
         return System()
     if not known.columns.floors and not any(col in s.columns() for s in each):
@@ -331,6 +331,21 @@ def _of_loop(known: Known, node: For) -> System:
     gone = _varying(known.columns, col, each)
     each = [s.without(gone, known.low, known.high) for s in each]
     return closer(known, each, _by_remainders(known, each, _common(known, each)))
+
+
+def _cases(known: Known, node: Ast) -> list[System]:
+    """What some code needs in each of a few alternatives of its conditions; of many what they share.
+
+    One of them holds where it runs, so that what all of these systems and those beside imply is needed: of two equal
+    remainders, 1 or 3 of (n + m) mod 5, two rows share nothing, and both imply that it is 1 at least. Where there are
+    no floors rows share what they may. Cost: a projection for each alternative.
+    """
+    if isinstance(node, If) and not node.other and known.columns.floors:
+        cases = list(islice(cases_of(node.conditions), CASES + 1))
+        if 1 < len(cases) <= CASES:
+            inside = required(known, node.body)
+            return [stating(known, case).add(inside) for case in cases]
+    return [needs(known, node, True)]
 
 
 def _by_remainders(known: Known, each: Sequence[System], found: System) -> System:
