@@ -74,7 +74,9 @@ class Bounds:
         """
         sides = (self.lows, self.high), (self.highs, self.low)
         return any(
-            len(other) == 1 and len({tuple(of) for _, of in some}) > few and not any(there.everywhere for there, _ in some)
+            len(other) == 1
+            and len({tuple(of) for _, of in some}) > few
+            and not any(there.everywhere for there, _ in some)
             for some, other in sides
         )
 
