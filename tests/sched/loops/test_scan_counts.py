@@ -1954,6 +1954,19 @@ def test_a_loop_at_sizes_that_leave_one_value_inside_asks_for_no_statement_that_
     assert each == {(90, 1): 92, (90, 0): 2, (1, 90): 102, (40, 40): 3406}
 
 
+def test_sizes_that_leave_one_statement_in_wider_steps_are_told_before_the_loop():
+    """At m <= 0 only A is left, in steps of 3: no value between them is asked whose it is, nor B looked for."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { A[i] : 0 <= 2i < N and N > M; B[i, j] : 0 <= i < N and 0 <= j < M }", child: {
+             schedule: "[{ A[i] -> [(3i)]; B[i, j] -> [(i + 1)] }]", child: {
+             schedule: "[N] -> [{ A[i] -> [(N - 1 - i)]; B[i, j] -> [(j - 2)] }]", child: { sequence: [
+             { filter: "{ A[i] }" }, { filter: "{ B[i, j] }" } ] } } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-1, 8) for m in range(-2, 8))
+    assert [counted(found.body, {"N": n, "M": m}) for n, m in ((40, 0), (1000, 0), (1000, -9))] == [23, 503, 503]
+
+
 def test_a_lane_in_steps_runs_through_tiles_that_have_a_value():
     """j = 32*k + l in tile c is 128*c + l at first, if the lane has any: bounds say so, and nothing is asked for it."""
     text = """{ domain: "[M, l] -> { S[j] : 0 <= j < M }", child: { context: "[l] -> { [] : 0 <= l < 32 }", child: {

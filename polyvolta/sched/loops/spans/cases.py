@@ -224,14 +224,14 @@ def _between_sizes(
 
 
 def by_widths(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]) -> list[System]:
-    """Small sizes, at which some lanes have no instances and the others one value in each loop inside of loop k, which
-    is as long as another size is, and all other sizes; empty where there are none.
+    """Small sizes, at which some lanes have no instances and the others wider steps in loop k, or one value in each
+    loop inside, if it is as long as another size is, and all other sizes; empty where there are none.
 
     Of S[i, j] -> [i, j] for 0 <= j < m and T[i, j] -> [i + 1, j + 1] for 1 <= j < m and m = 1 it is a loop of S[i, 0]:
-    one of both would ask at each i whether T is there, and look for it in a loop inside. The others have one test more.
+    one of both would ask at each i whether T is there, and look for it in a loop inside. Of S[i] -> [3*i] and
+    T[i, j] -> [i] for 0 <= j < m it is one of S in steps of 3 for m <= 0. The others have one test more.
     """
-    inner = [c for c in columns[k + 1 :] if c]
-    each = [lane.around(k, columns[k], known) for lane in lanes] if inner else []
+    each = [lane.around(k, columns[k], known) for lane in lanes]
     for key, const in dict.fromkeys(row for s in each for row in s.ineqs.items() if known.columns.of_sizes(row[0])):
         opposite = negated(key), -const - 1
         if not seldom(known, *opposite) or known.implies(key, const):
@@ -239,8 +239,10 @@ def by_widths(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int
         others, few = sides(key, const)
         there = known.given(few)
         left = [lane for lane in lanes if not there.surely_excludes(lane.shadows[k])]
-        if 0 < len(left) < len(lanes) and long(there, [lane.shadows[k] for lane in left], columns[k]):
-            if _one_inside(there, left, k, columns):
+        some = [lane.shadows[k] for lane in left]
+        if 0 < len(left) < len(lanes) and long(there, some, columns[k]):
+            endless = constant_span(there, some, columns[k], 1) is None  # not between numbers
+            if _one_inside(there, left, k, columns) or (endless and _wider(there, left, lanes, k, columns[k])):
                 return [few, others]
     return []
 
