@@ -1,5 +1,7 @@
 """All shared loops are cut where that tests much less: rules that cut them one by one have not found what does."""
 
+from itertools import product
+
 import pytest
 
 from polyvolta.sched.loops import scan as scanning
@@ -30,6 +32,37 @@ CUT = {  # (tree, tests at values of N as loops are, and as they would be if sha
         {1: 164, 3: 183, 9: 327, 40: 1122},
     ),
 }
+
+APART = {  # (tree, tests at values of N and M as loops are, and as they would be if shared)
+    "a statement that is in a part of the loop outside alone, for which every iteration inside asks": (
+        """{ domain: "[N, M] -> { B[i, j] : 0 <= i < M and 0 <= j < M and j mod 2 = 0;
+             A[i, j] : 1 <= i < N and 0 <= j < N and 6*floor(j/6) + 2 <= j <= 6*floor(j/6) + 3 }", child: { schedule:
+             "[N, M] -> [{ A[i, j] -> [(i + N)]; B[i, j] -> [(i)] },
+               { A[i, j] -> [(2j + 2N)]; B[i, j] -> [(4*floor(j/2) + 1)] }]" } }""",
+        {(9, 9): 238, (40, 1): 4066, (1, 24): 342, (2, 40): 886},
+        {(9, 9): 235, (40, 1): 4063, (1, 24): 2377, (2, 40): 6583},
+    ),
+    "steps of a statement that is alone where remainders leave the other none": (
+        """{ domain: "[N, M] -> { B[i] : (M + N) mod 4 = 3 and i mod 3 = 1 and 1 <= i < M - N;
+             A[i, j] : 0 <= i < M + N and 4 <= j < M mod 7 }", child: { schedule: "[N, M] -> [{ B[i] -> [(3*floor(i/3) +
+             1)]; A[i, j] -> [(i)] }, { B[i] -> [(N)]; A[i, j] -> [(j)] }, { B[i] -> [(1)]; A[i, j] -> [(0)] }]" } }""",
+        {(5, 5): 35, (9, 9): 2, (6, 61): 604, (2, 21): 9, (6, 77): 27},
+        {(5, 5): 33, (9, 9): 2, (6, 61): 550, (2, 21): 162, (6, 77): 590},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_loops_are_cut_where_many_tests_find_little_at_sizes_far_apart(name, request):
+    text, most, without = APART[name]
+    tree = Schedule.parse(text)
+    found = scan(tree)
+    for n, m in product((-1, 0, 1, 2, 3, 4, 6, 9), (0, 1, 2, 3, 5, 7, 12, 21)):
+        assert deviation(tree, found, {"N": n, "M": m}) is None
+    assert {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in most} == most
+    request.getfixturevalue("shared_loops")
+    shared = scan(tree)
+    assert {(n, m): counted(shared.body, {"N": n, "M": m}) for n, m in without} == without
 
 
 @pytest.mark.parametrize("name", CUT)

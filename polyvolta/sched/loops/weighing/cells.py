@@ -23,7 +23,9 @@ from polyvolta.sched.loops.weighing.large import places
 from polyvolta.sched.loops.weighing.sizes import counted
 
 SIZES = (1, 1), (2, 2), (3, 3), (5, 5), (9, 9), (1, 4), (4, 1), (7, 3), (40, 3)  # at which codes are run, in turn
-LONG, SOME = 4000, 200  # tests beyond which they are not counted; and beyond which code is not looked at
+APART = (2, 21), (21, 2)  # the same, one small beside the other
+LONG = 4000  # tests beyond which they are not counted
+SOME, MOST = 200, 2000  # the same, beyond which code is not looked at: at the former sizes, and at these
 FEW, EACH, LITTLE = 10, 6, 4  # tests that are few, and few more for each call; so many are where others are better
 LESS, TOTAL = 0.4, 0.55  # of them at one size, and in all or on average, are worth another text
 HARDLY, MORE = 1.1, 2  # times as many, and so many, are hardly more
@@ -32,14 +34,17 @@ UNTIDY = 1.25  # times as long as it is at last code may be before it is tidied
 
 
 def dense(known: Known, body: Sequence[Ast]) -> bool:
-    """Whether code makes several tests for each call at a small size, up to the first one at which they are many."""
+    """Whether code makes several tests for each call at a small size, up to the first one at which they are many; or
+    where one size is small beside another: what statements have there differs most, and no size alike shows it.
+    """
     for at in places(known, SIZES):
         tests, _, calls = counted(body, at, SOME)
         if tests == inf:
-            return False
+            break
         if tests > FEW + EACH * calls:
             return True
-    return False
+    each = (counted(body, at, MOST) for at in places(known, APART))
+    return any(FEW + EACH * calls < tests < inf for tests, _, calls in each)
 
 
 def longest(body: Sequence[Ast]) -> float:
@@ -59,7 +64,7 @@ def denser(known: Known, body: Sequence[Ast], other: Sequence[Ast]) -> bool:
     """
     if length(other) > _most(body):
         return False
-    each = [(counted(body, at, LONG), counted(other, at, LONG)) for at in places(known, SIZES)]
+    each = [(counted(body, at, LONG), counted(other, at, LONG)) for at in places(known, (*SIZES, *APART))]
     both = [(a, b, calls) for (a, _, calls), (b, _, _) in each if a < inf]
     if not any(b <= LESS * a and a > FEW + EACH * calls for a, b, calls in both):
         return False
