@@ -273,6 +273,24 @@ def test_a_remainder_of_a_sum_of_sizes_is_told_apart():
     assert [counted(found.body, {"N": n, "M": m}) for n, m in ((1, 1), (4, 4), (3, 7), (40, 1), (9, 9))] == [1] * 5
 
 
+def test_a_remainder_is_told_apart_where_two_small_sizes_are_not():
+    """Code of N <= 4, and of N <= 6, tests no less, at which two statements have nothing; that of odd M does."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S0[i, j] : 0 <= i < N and 0 <= j < M and M mod 2 = 0;
+             S1[i, j] : 1 <= i < N - 1 and 0 <= j < M and M mod 3 = 0; S2[i, j] : 2 <= i < N - 2 and 0 <= j < M and
+             M mod 4 = 0; S3[i, j] : 3 <= i < N - 3 and 0 <= j < M and M mod 5 = 0 }", child: { schedule:
+             "[{ S0[i, j] -> [(i)]; S1[i, j] -> [(i)]; S2[i, j] -> [(i)]; S3[i, j] -> [(i)] },
+               { S0[i, j] -> [(j)]; S1[i, j] -> [(j)]; S2[i, j] -> [(j)]; S3[i, j] -> [(j)] }]", child: { sequence: [
+             { filter: "{ S0[i, j] }" }, { filter: "{ S1[i, j] }" }, { filter: "{ S2[i, j] }" },
+             { filter: "{ S3[i, j] }" } ] } } }"""
+    )
+    found, most = scan(tree), {(3, 3): 12, (9, 9): 186, (9, 15): 363, (40, 3): 487, (2, 40): 92}
+    assert all(
+        deviation(tree, found, {"N": n, "M": m}) is None for n in range(9) for m in (0, 1, 2, 3, 4, 5, 6, 12, 15)
+    )
+    assert {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in most} == most
+
+
 def test_there_is_no_code_where_a_floor_has_another_column_in_another_scan():
     tree = Schedule.parse("""{ domain: "[N] -> { S[] : N mod 3 <= 1 }" }""")
     scanner = Scanner(tree, None, {}, True)

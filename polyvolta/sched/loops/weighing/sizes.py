@@ -75,10 +75,11 @@ def by_absence(
     thirds as much, and nowhere more. Sizes are looked at where most tests are for nothing, as those of a loop or under
     a condition that calls nothing, whatever others are; and where fewer are, but many find each call (`_found_late`),
     if too many are not made by code that runs whole there, and is none of what the sizes lack (`_whole`). Large sizes
-    are looked at before small ones: they are more; and those of remainders last, for other sizes may cut loops. Places
-    count at which anything is called, or more than a few tests are made: where little is asked to find nothing, nothing
-    is to be spared. Remainders come again at all sizes, so that some places are enough, and what calls little there may
-    have few tests for nothing, if all are many for each call: it tests much less at these, and less at the others.
+    are looked at before small ones: they are more; and those of remainders last, for other sizes may cut loops: one of
+    them is, also where so many others have no better code that the rest is left (`_tried`). Places count at which
+    anything is called, or more than a few tests are made: where little is asked to find nothing, nothing is to be
+    spared. Remainders come again at all sizes, so that some places are enough, and what calls little there may have few
+    tests for nothing, if all are many for each call: it tests much less at these, and less at the others.
     Where pieces say any, what is asked for nothing may depend on which of them hold of all sizes: each kind that there
     is has places (`_kinds`) that are looked at where others show nothing, and where codes are compared. It takes as
     many runs more, and other code where it is, of the trees that say so, a twentieth of random ones.
@@ -94,7 +95,7 @@ def by_absence(
     others = _rows(known, pieces)
     kinds = _kinds(known, [row for row in others if _recurs(known.columns, row)])
     found = {row: each for row in others if (each := _for_nothing(known, row, body, kinds))}
-    for row in sorted(found, key=lambda row: found[row][0])[: ONCE if once else TRIED]:
+    for row in _tried(sorted(found, key=lambda row: found[row][0]), known.columns, ONCE if once else TRIED):
         _, many, few = found[row]
         there, elsewhere = _sides(*row)
         rest = range(len(pieces)) if has_rows(elsewhere) else others[row]
@@ -141,6 +142,15 @@ def _for_nothing(
     return None
 
 
+def _tried(rows: Sequence[Said], columns: Columns, most: int) -> Sequence[Said]:
+    """The first of some rows, and the first of remainders behind, if none is among them: these leave statements out at
+    sizes however large, whatever bounds say of small ones. Cost: code of one row more, where others are no better.
+    """
+    if any(_recurs(columns, row) for row in rows[:most]):
+        return rows[:most]
+    return [*rows[:most], *[row for row in rows[most:] if _recurs(columns, row)][:1]]
+
+
 def is_atomic(node: Node, sizes: frozenset[str]) -> bool:
     """Whether a loop outside of all others may be one that is asked to be the only one.
 
@@ -167,7 +177,7 @@ class _Parts(Run):
     __slots__ = ("made",)
 
     def __init__(self) -> None:
-        super().__init__(LONG, LONG, True)
+        super().__init__(LONG, LONG, True, False)
         self.made: dict[int, int] = {}
 
     def run(self, body: Sequence[Ast], values: Mapping[str, int]) -> None:
