@@ -42,6 +42,14 @@ APART = {  # (tree, tests at values of N and M as loops are, and as they would b
         {(9, 9): 238, (40, 1): 4066, (1, 24): 342, (2, 40): 886},
         {(9, 9): 235, (40, 1): 4063, (1, 24): 2377, (2, 40): 6583},
     ),
+    "the same beside one more, where as many tests are left at the opposite sizes": (
+        """{ domain: "[N, M] -> { C[i] : 0 <= i < N; B[i, j] : j mod 2 = 0 and 0 <= i < M and 0 <= j < M;
+             A[i, j] : 1 <= i < N and 2 <= j mod 6 <= 3 and 0 <= j < N }", child: { schedule:
+             "[N, M] -> [{ C[i] -> [(i)]; B[i, j] -> [(i)]; A[i, j] -> [(N + i)] },
+               { C[i] -> [(2*N)]; B[i, j] -> [(4*floor(j/2) + 1)]; A[i, j] -> [(2*N + 2*j)] }]" } }""",
+        {(9, 9): 247, (40, 1): 4106, (1, 24): 345, (2, 40): 890},
+        {(9, 9): 245, (40, 1): 4104, (1, 24): 2320, (2, 40): 6387},
+    ),
     "steps of a statement that is alone where remainders leave the other none": (
         """{ domain: "[N, M] -> { B[i] : (M + N) mod 4 = 3 and i mod 3 = 1 and 1 <= i < M - N;
              A[i, j] : 0 <= i < M + N and 4 <= j < M mod 7 }", child: { schedule: "[N, M] -> [{ B[i] -> [(3*floor(i/3) +

@@ -14,7 +14,7 @@ until its code is several times as long, and a text that is longer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf, prod
 
 from polyvolta.sched.loops.ast import Ast, length
@@ -60,15 +60,27 @@ def _most(body: Sequence[Ast]) -> int:
 def denser(known: Known, body: Sequence[Ast], other: Sequence[Ast]) -> bool:
     """Whether code tests much more than other code at one of these sizes, and in all or on average.
 
-    At none it tests less, but for a few tests, or where the others are few for their calls, too.
+    At none it tests less, but for a few tests, or where the others are few for their calls, too. Where one size is
+    small beside another tests are many: all are those with either of these, as one such place would outweigh the other.
     """
     if length(other) > _most(body):
         return False
-    each = [(counted(body, at, LONG), counted(other, at, LONG)) for at in places(known, (*SIZES, *APART))]
-    both = [(a, b, calls) for (a, _, calls), (b, _, _) in each if a < inf]
+    alike, apart = ([*_both(known, body, other, sizes)] for sizes in (SIZES, APART))
+    both = [*alike, *apart]
     if not any(b <= LESS * a and a > FEW + EACH * calls for a, b, calls in both):
         return False
     mean = prod([(b + 1) / (a + 1) for a, b, _ in both]) ** (1 / len(both))
-    if min(mean, sum([b for _, b, _ in both]) / sum([a for a, _, _ in both])) > TOTAL:
+    whole = [[*alike, one] for one in apart] or [alike]
+    if min(mean, *[sum([b for _, b, _ in some]) / max(1, sum([a for a, _, _ in some])) for some in whole]) > TOTAL:
         return False
     return all(b <= max(HARDLY * a + MORE, FEW + LITTLE * calls) for a, b, calls in both)
+
+
+def _both(
+    known: Known, body: Sequence[Ast], other: Sequence[Ast], sizes: Sequence[tuple[int, int]]
+) -> Iterator[tuple[float, float, int]]:
+    """How many tests code makes at some sizes, and other code, and the calls; where those of the former are counted."""
+    for at in places(known, sizes):
+        tests, _, calls = counted(body, at, LONG)
+        if tests < inf:
+            yield tests, counted(other, at, LONG)[0], calls
