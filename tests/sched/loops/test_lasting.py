@@ -6,14 +6,10 @@ from polyvolta.sched.emit.run import run
 from polyvolta.sched.loops.ast import Call, Condition, For, If
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.loops.weighing.lasting import lasting_apart
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import Domain, Schedule
-from polyvolta.sets import Set, aff, budget, var
-from tests.sched.campaign import data_of
-from tests.sched.loops.draw import tree
-from tests.sched.loops.oracle import deviation
+from polyvolta.sets import Set, aff, var
 
 M, N, C, D = map(var, ("M", "N", "c0", "c1"))
 MORE: Condition = ("ge", M - 5)
@@ -54,12 +50,3 @@ def test_it_is_one_condition_with_that_which_stands_before_the_loop():
 def test_loops_of_few_values_are_left():
     body = (loop("c0", 0, N - 1, T, loop("c1", 0, 9, loop("c2", 4, M - 1, S))),)
     assert made(*body) == body
-
-
-def test_code_that_another_scan_made_is_left_as_it_is():
-    """Where few steps are left one case of sizes keeps code whose loop variables the scan of the other never met."""
-    drawn = tree(data_of(20261170, 81879))
-    with budget(10_000):
-        found = scan(drawn.schedule)
-    for n in range(-3, 9):
-        assert deviation(drawn.schedule, found, {"N": n}) is None

@@ -170,7 +170,7 @@ def _without_floors(known: Known, row: Row, between: Set[int]) -> Row:
     for c, v in key:
         if c in known.columns.floors and c not in between:
             most = known.greatest(list(known.columns.floor_rows(c)), ((c, 1 if v > 0 else -1),))
-            if most < inf:
+            if abs(most) < inf:  # else nothing limits it, or what is known holds nowhere
                 key, const = without(key, c), const + abs(v) * floor(most)
     return key, const
 
