@@ -67,6 +67,7 @@ def test_a_value_is_apart_where_few_have_many_tests_of_which_some_are_for_nothin
     assert (found is not None) is apart
     if found is not None:
         assert counted(found, {"N": 1}) <= 2 < counted(body, {"N": 1})
+    assert value_apart(known, body, lambda _: ()) is None  # what is called there is in no code then
 
 
 def test_an_atomic_loop_has_no_other_beside_it():

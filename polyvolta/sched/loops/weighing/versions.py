@@ -44,7 +44,7 @@ def value_apart(
 
     Parameters
     ----------
-    make : the code where some rows hold.
+    make : the code where some rows hold; none where it can't be said.
     once : whether loops are to stand once (`atomic`): beside them stands code without any.
     """
     found: list[tuple[float, str, int, list[tuple[Mapping[str, int], float]]]] = []
@@ -61,7 +61,7 @@ def value_apart(
     there.eq(((known.columns.ids[name], 1),), -v)
     inside = make(there)
     less = all(counted(inside, at, LONG)[0] + 2 <= LESS * (tests + 1) for at, tests in each)
-    if not less or length(inside) > max(SHORT, length(body)) or (once and has_loops(inside)):
+    if not inside or not less or length(inside) > max(SHORT, length(body)) or (once and has_loops(inside)):
         return None
     return _put(body, name, v, inside)
 
