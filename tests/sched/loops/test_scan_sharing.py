@@ -8,7 +8,7 @@ from polyvolta.sched.tree import Schedule
 from polyvolta.sets import budget
 from polyvolta.sets.budgets import left
 from tests.sched.loops.counting import counted
-from tests.sched.loops.oracle import deviation
+from tests.sched.loops.oracle import assert_scans, deviation
 
 
 def tree(domain, *bands, options=""):
@@ -393,3 +393,15 @@ def test_an_atomic_loop_is_none_beside_the_few_values_outside_at_which_statement
     found = scan(tree)
     assert all(deviation(tree, found, {"N": n}) is None for n in range(-1, 7))
     assert {n: counted(found.body, {"N": n}) for n in (0, 1, 2, 3, 100)} == {0: 15, 1: 15, 2: 15, 3: 17, 100: 114}
+
+
+def test_a_filter_that_lets_nothing_pass_in_a_loop_does_not_cut_it():
+    """From t = 4 on M <= -1 has no instances: its ends cross there, and of no value are there two loops."""
+    tree = Schedule.parse(
+        """{ domain: "[M] -> { S[i] : 0 <= i <= 3; T[i, j] : 0 <= 2i <= M + 1 and 0 <= j <= 3 }", child: {
+             schedule: "[{ S[i] -> [((2i) mod 3 + 1)]; T[i, j] -> [(2i + j - 1)] }]", child: { sequence: [
+               { filter: "{ S[i] }" },
+               { filter: "[M] -> { T[i, j] : M >= 0 }", child: { schedule: "[{ T[i, j] -> [(i)] }]" } },
+               { filter: "[M] -> { T[i, j] : M <= -1 }", child: { schedule: "[{ T[i, j] -> [(i)] }]" } } ] } } }"""
+    )
+    assert_scans(tree, [{"M": m} for m in (-2, -1, 0, 1, 3, 8, 12)])

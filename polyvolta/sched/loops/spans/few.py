@@ -75,8 +75,10 @@ def by_order(known: Known, group: Group, k: int, columns: Sequence[int]) -> list
 def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System] | None:
     """The values between numbers that some shadows have, those before and those after them.
 
-    None where no shadow has few, or no other one has many beside them.
+    A shadow that has none in what is known says nothing: the ends that are left in its rows may cross. None where no
+    shadow has few, or no other one has many beside them.
     """
+    shadows = [s for s in shadows if not known.excludes(s)]
     few = [span for s in shadows for span in (ends(s, col),) if None not in span]
     lows, highs = [low for low, _ in few if low is not None], [high for _, high in few if high is not None]
     others = [s for s in shadows if None in ends(s, col)]
