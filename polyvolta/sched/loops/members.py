@@ -15,7 +15,7 @@ from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import outermost
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, has_loops
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, loosened, stated
-from polyvolta.sched.loops.hoisting.needs import less, needed, needed_cases
+from polyvolta.sched.loops.hoisting.needs import less, limiting, needed, needed_cases
 from polyvolta.sched.loops.outer import Outer
 from polyvolta.sched.loops.parts.line import in_line
 from polyvolta.sched.loops.parts.wholly import wholly
@@ -24,7 +24,7 @@ from polyvolta.sched.loops.rows.groups import CELLS, affordable, groups
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, valued
-from polyvolta.sched.loops.rows.lengths import span
+from polyvolta.sched.loops.rows.lengths import longest, span
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
 from polyvolta.sched.loops.spans.cases import by_calls
@@ -304,6 +304,10 @@ class BandLoops(Outer):
                 body += (self.moved(k, (((col, 1),), shift, 1)) if shift else self).visit(k + 1, lanes, inner)
         if not body:
             return ()
+        if b.low and b.high and longest(known, b, col) is None:
+            narrower = b.limited_by(col, limiting(inside.known, body, col))
+            if longest(known, narrower, col) is not None:
+                b, low, high = narrower, ends(writer, known, col, 1, narrower), ends(writer, known, col, -1, narrower)
         rows = needed(known, inside.known, body, col, b.system(col))
         conditions = stated(known.columns, rows, writer.tidy)
         search = writer.parted and not told

@@ -337,3 +337,18 @@ def fewest(domain, schedule):
             steps *= 2
         else:
             return steps
+
+
+@pytest.mark.parametrize("guard", ["p0 < -5", "p1 = -2N", "N >= 10 and N <= 5"])
+def test_a_loop_ends_where_a_guard_below_leaves_nothing_of_what_made_it_long(guard):
+    """No T with i >= 3 is called: the tiles of three i are the first two, however large N is."""
+    tree = Schedule.parse(
+        f"""{{ domain: "[N] -> {{ T[i, j] : 0 <= i <= N and 0 <= j < N }}", child: {{
+             schedule: "[{{ T[i, j] -> [(floor((i + 1)/3))] }}, {{ T[i, j] -> [(floor((j mod 4 + 1)/3))] }},
+                         {{ T[i, j] -> [(i)] }}, {{ T[i, j] -> [(j)] }}]", child: {{ sequence: [
+               {{ filter: "{{ T[i, j] : i >= 3 }}", child: {{ guard: "[N] -> {{ [p0, p1, p2, p3] : {guard} }}" }} }},
+               {{ filter: "{{ T[i, j] : i <= 2 }}" }} ] }} }} }}"""
+    )
+    found = assert_scans(tree, [{"N": n} for n in (-1, 0, 1, 2, 3, 9)])
+    assert counted(found.body, {"N": 1000}) < 20 * 1000
+    assert "c0 <= min(1, (N + 1) / 3)" in to_c(found)

@@ -496,7 +496,7 @@ TREES = {
              child: { schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]",
              child: { extension: "{ [a, b] -> X[] : false }", child: {
              guard: "[N] -> { [a, b] : 2a <= b <= 2 }" } } } }""",
-        {5: 49, 100: 809},
+        {5: 19, 100: 19},
     ),
     "a guard of two cases of which instances have one": (
         """{ domain: "[N] -> { T[i, j] : 0 <= i < N and 0 <= j <= 1 }", child: {
@@ -653,7 +653,7 @@ TREES = {
         """{ domain: "[N] -> { S[i] : 0 <= i <= 2N }", child: { schedule: "[{ S[i] -> [(i)] }]",
              child: { extension: "{ [a] -> X[] : false }", child: {
              guard: "[N] -> { [a] : N <= a and 2a <= N + 3 }" } } } }""",
-        {2: 15, 3: 20, 4: 1, 100: 1},
+        {2: 5, 3: 5, 4: 1, 100: 1},
     ),
     "two remainders of an iterator that few values of it have": (
         """{ domain: "[N] -> { T[i, j] : 1 <= i <= N and -2 <= j <= 1 }", child: { schedule:

@@ -94,6 +94,20 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     return beyond(outer, found) if has_rows(found) else found
 
 
+def limiting(inner: Known, body: Sequence[Ast], col: int) -> list[tuple[Key, int, int]]:
+    """What all parts of the body of a loop need of its own column, as sides of `Bounds`.
+
+    A guard below loops may leave nothing of what made them long: where i >= 3 is kept out by it, of i <= n, a loop of
+    tiles i/4 to n/4 has 4*c0 <= i <= 2 inside, and needs no more than c0 <= 0.
+    """
+    if any(isinstance(node, Call) for node in body):
+        return []
+    rows = required(inner, body).every_ge()
+    gone = _varying(inner.columns, col, []) - {col}  # floors that vary with it are no bounds
+    found = [(key, const, abs(coefficient(key, col))) for key, const in rows if gone.isdisjoint(c for c, _ in key)]
+    return [side for side in found if side[2]]
+
+
 def _varying(columns: Columns, col: int, each: Sequence[System]) -> set[int]:
     """The column of a loop and the floors that it is in; the systems get what those in them are."""
     gone = {col}

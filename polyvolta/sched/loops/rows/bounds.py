@@ -86,6 +86,11 @@ class Bounds:
         opposite = [negated(key) for key, _, _ in self.high]
         return any(key in opposite for key, _, _ in self.low)
 
+    def limited_by(self, col: int, some: Sequence[Side]) -> Bounds:
+        """The bounds and some more sides, on each side that has rows."""
+        low, high = ([side for side in some if sign * coefficient(side[0], col) > 0] for sign in (1, -1))
+        return replace(self, low=self.low and [*self.low, *low], high=self.high and [*self.high, *high], _within=None)
+
     def system(self, col: int) -> System:
         """The rows that hold in the loop."""
         out = System()
