@@ -48,6 +48,7 @@ def nest(deep):
 
 
 FOUND = If((("eq", C - N),), (S,))
+BOTH = (loop(N, N + 9, S),), (), (loop(N, N + 30, FOUND),)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,7 @@ FOUND = If((("eq", C - N),), (S,))
         ((loop(0, 40, FOUND),), False),  # it is so at each value
         (nest(12), False),  # none is for nothing
         ((loop(0, 30, If((("eq", C - 30 * N),), (S,))),), True),  # others call nothing, by many
+        ((If((("ge", 1 - N),), (loop(0, 30, FOUND),), (), (If((("ge", 10 - N),), *BOTH),)),), False),  # as at 11
     ],
 )
 def test_a_value_is_apart_where_few_have_many_tests_of_which_some_are_for_nothing(body, apart):

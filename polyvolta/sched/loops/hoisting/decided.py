@@ -7,6 +7,8 @@
 One of the bounds holds, whichever it is: here c0 < 1, or n >= 9 and c0 < n. What follows from each of those that are
 possible at a place is no test there. Where the loop is made no bound is known but the one that all of them imply. Cost:
 some linear programs for each condition in such a loop.
+
+What runs nowhere, by the rows of what is around it, is left out: cases of sizes that are told apart may leave nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import replace
 from itertools import chain, islice, product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If, mapped, negation
+from polyvolta.sched.loops.conditions import guarded
 from polyvolta.sched.loops.hoisting.either import holds
 from polyvolta.sched.loops.hoisting.needs import extent, stating
 from polyvolta.sched.loops.rows.known import Known
@@ -42,16 +45,29 @@ def _without(known: Known, node: Ast, cases: Sequence[System]) -> tuple[Ast, ...
         case For():
             own = list(islice(_of_bounds(known, node), MOST + 1))
             own = own if 1 < len(own) <= MOST else cases
-            return (replace(node, body=without_decided(known.given(extent(known, node)), node.body, own)),)
+            inside = _where_it_runs(known, extent(known, node), node.body, own)
+            return (replace(node, body=inside),) if inside else ()
         case If(conditions):
             left = tuple([c for c in conditions if not (cases and _follows(known, cases, c))])
-            inside = without_decided(known.given(stating(known, conditions)), node.body, cases)
+            rows = stating(known, conditions)
+            inside = _where_it_runs(known, rows, node.body, cases)
             if not left:
                 return inside
+            if not inside and not _where_it_runs(known, rows, node.other, cases):
+                return without_decided(known, node.other, cases)
             fails = negation(conditions)
             other = without_decided(_where(known, fails), node.other, cases) if node.other else ()
+            if not inside:
+                return guarded(fails, other, node.at)
+            if not other and len(inside) == 1 and isinstance(only := inside[0], If) and not only.other:
+                left, inside = (*left, *only.conditions), only.body
             return (replace(node, conditions=left, body=inside, other=other),)
     return (mapped(node, lambda inner: without_decided(known, inner, cases)),)
+
+
+def _where_it_runs(known: Known, rows: System, body: tuple[Ast, ...], cases: Sequence[System]) -> tuple[Ast, ...]:
+    """The code of a branch or a loop, given the rows that hold in it; none where they hold nowhere."""
+    return () if known.excludes(rows) else without_decided(known.given(rows), body, cases)
 
 
 def _follows(known: Known, cases: Sequence[System], c: Condition) -> bool:

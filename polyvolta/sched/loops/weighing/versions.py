@@ -9,7 +9,8 @@
 Loops whose bounds depend on a size run over few values each where it is small, or over none, and find few instances by
 many tests. Where it is a number, equalities and bounds are of numbers, and loops of one iteration vanish. Which code is
 better is found by running both at this value: what is called and in which order is the same whatever they say. Of
-several values the one with the most tests for each call is looked at. Cost: one test more at all other sizes, which
+several values the one with the most tests for each call is looked at; of one that makes no more than greater ones do
+that it is small is not the reason, but what remainders it has. Cost: one test more at all other sizes, which
 make several anyway; a text that is longer; and another scan, of few instances, where tests are many for the calls.
 """
 
@@ -32,6 +33,7 @@ MOST = 2  # of them; where tests are many at more, no value is the reason
 FEW, EACH = 20, 6  # tests that are few in all, and for each call
 IDLE = 0.2  # of them find nothing, at least: loops of one iteration in one another make two each, and none for nothing
 LONG = 200  # tests beyond which they are not counted
+GREATER, FEWER, FAR = (11, 13, 17), 0.7, 2000  # sizes that make fewer tests for each call; tests that are not counted
 LESS = 0.25  # of them, the one that tells the value counted, are worth another text
 BESIDE, SEVERAL = (1, 2, 3, 4, 5, 6, 7, 9, 40), 4  # other values; tests of them beside which one more is little
 SHORT = 12  # what is short beside any code
@@ -52,8 +54,9 @@ def value_apart(
         said = {v: list(_many(body, where(known, name, v))) for v in VALUES}
         several = [v for v, each in said.items() if each and all(many for many, _, _ in each)]
         for v in several if len(several) <= MOST else ():
-            if _little(known, body, name, v):
-                found.append((-max([many for many, _, _ in said[v]]), name, v, [one[1:] for one in said[v]]))
+            many = max([many for many, _, _ in said[v]])
+            if _little(known, body, name, v) and not _recurs(known, body, name, many):
+                found.append((-many, name, v, [one[1:] for one in said[v]]))
     if not found:
         return None
     _, name, v, each = min(found, key=lambda one: one[:3])
@@ -74,6 +77,16 @@ def _many(body: Sequence[Ast], places: Iterable[Mapping[str, int]]) -> Iterator[
         yield tests / calls if many else 0, at, tests
         if not many:
             return
+
+
+def _recurs(known: Known, body: tuple[Ast, ...], name: str, many: float) -> bool:
+    """Whether some greater value of a size has nearly as many tests for each call."""
+    for other in GREATER:
+        for at in where(known, name, other):
+            tests, _, calls = counted(body, at, FAR)
+            if calls and tests >= FEWER * many * calls:
+                return True
+    return False
 
 
 def _little(known: Known, body: tuple[Ast, ...], name: str, value: int) -> bool:
