@@ -290,17 +290,7 @@ class BandLoops(Outer):
                 inner = inside.below(var(name) + shift)
                 for lane in lanes:
                     lane.shift = 0
-                    settled = bool(lane.piece.floors) and lane.piece.promote(inner.outer)
-                    if writer.parted and lane.piece.pin(inner.outer):  # of 0 <= c0 - 3*j <= 2 it leaves j
-                        lane.piece.promote(inner.outer)
-                        settled = True
-                    settled |= lane.piece.land(self.columns[k + 2 :], inner.outer, often=True)
-                    if settled and lane.piece.floors:
-                        lane.piece.promote(inner.outer)
-                    if k + 1 < len(self.members) and (settled or lane.resolves(k, self.columns)):
-                        lane.project(self.columns, inner.known, k + 1)
-                    if writer.parted:
-                        lane.close(k, self.columns, inner.outer, inner.known)
+                    lane.enter(k, self.columns, inner.known, writer.parted)
                 body += (self.moved(k, (((col, 1),), shift, 1)) if shift else self).visit(k + 1, lanes, inner)
         if not body:
             return ()

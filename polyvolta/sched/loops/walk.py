@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from polyvolta.sched.errors import BadSchedule, NotScannable
 from polyvolta.sched.loops.ast import Ast, Block, Call, Condition
@@ -45,12 +45,12 @@ from polyvolta.sched.loops.parts.calls import in_few_calls
 from polyvolta.sched.loops.parts.merging import together
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Lane, one_by_one
+from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
-from polyvolta.sched.loops.spans.turns import as_one, meet
-from polyvolta.sched.loops.spans.windows import at_floors, in_windows
+from polyvolta.sched.loops.spans.turns import as_one, asked_of_each, meet
+from polyvolta.sched.loops.spans.windows import at_floors, in_windows, one_by_one
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import (
@@ -311,7 +311,7 @@ class Scanner(Writer):
         What is not exact is in parts at single values, unless parts meet in an atomic loop: there they would be told
         apart by tests at every value. Several pieces are told apart anyway, if they are not one here (`together`): all
         are in parts where these take turns, if half of these or more are of what is not exact, and nothing but numbers
-        says where: each would test sizes, too.
+        says where: each would test sizes, too. Of what an atomic loop finds at once it would ask for each part.
         What stays whole is in windows of remainders, or at values of floors, if there are any (`windows`). What then is
         not exact gets strides that integers leave: no loop runs, nor test is made, between.
         """
@@ -344,7 +344,8 @@ class Scanner(Writer):
                 most = sum(-len(some) if lane.exact else len(some) for lane, some in zip(whole, each, strict=True))
                 every = in_turn(state.known, each, loops) if most >= 0 else ()
                 if every and all(turn == (len(some) > 1) for some, turn in zip(each, every, strict=True)):
-                    taken = every
+                    asked = partial(asked_of_each, state.known, members, loops, regions)
+                    taken = taken if any(map(asked, whole, each)) else every
         if self.parted and kinds:
             free = [0 if "atomic" in {m.loop_type, m.isolated_type} else c for m, c in zip(members, loops, strict=True)]
             in_windows(state.known, whole, each, taken, loops, free)

@@ -6,7 +6,7 @@ whole band. What then speaks of the column of loop k are its bounds; what does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import gcd, inf
@@ -28,7 +28,6 @@ from polyvolta.sets.budgets import bounded
 
 MISSED = 8  # values beyond its integers that a bound is looked at for
 WORTH = 2000  # steps that one of these may take
-FEW = 8  # parts of a piece at single values of iterators
 BRIEF = 2  # steps of loops that are not brief
 
 
@@ -239,6 +238,26 @@ class Lane:
         out.project(columns, known, k)
         return out if out.loose(k, columns) < self.loose(k, columns) else self
 
+    def enter(self, k: int, columns: Sequence[int], known: Known, parted: bool = True) -> None:
+        """Put in what is known once loop k has a value: floors of that, and what it leaves loops inside.
+
+        Parameters
+        ----------
+        parted : whether what bounds leave is looked for, too.
+        """
+        piece, outer = self.piece, lambda key: outside(key, columns[k] - LOOP + 1)
+        settled = bool(piece.floors) and piece.promote(outer)
+        if parted and piece.pin(outer):  # of 0 <= c0 - 3*j <= 2 it leaves j
+            piece.promote(outer)
+            settled = True
+        settled |= piece.land(columns[k + 2 :], outer, often=True)
+        if settled and piece.floors:
+            piece.promote(outer)
+        if k + 1 < len(columns) and (settled or self.resolves(k, columns)):
+            self.project(columns, known, k + 1)
+        if parted:
+            self.close(k, columns, outer, known)
+
     def close(self, k: int, columns: Sequence[int], outer: Callable[[Key], bool], known: Known) -> None:
         """Put in the values that all other columns leave floors inside loop k, if loops inside are exact then.
 
@@ -370,34 +389,6 @@ def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
     out = System()
     out.ineqs, out.eqs, out.mods = dict(ineqs), list(eqs), list(mods)
     return out
-
-
-def one_by_one(
-    piece: Piece,
-    names: Collection[str],
-    outer: Callable[[Key], bool],
-    lane_of: Callable[[Piece], Lane],
-    most: int = FEW,
-) -> list[Lane] | None:
-    """Exact lanes of the parts of a piece at single values of iterators; None where they are not exact, or not few.
-
-    Loops over S[i] -> [(i + 2) mod 3, floor(3*i/2)] run too far, and test what i is. Of 0 <= i <= 2 each has its place.
-
-    Parameters
-    ----------
-    names : the iterators.
-    lane_of : makes a lane of a part.
-    """
-    out: list[Lane] = []
-    for part in piece.at_values(names, outer, most):
-        lane = lane_of(part)
-        if lane.empty:
-            continue
-        some = [lane] if lane.exact else one_by_one(part, names, outer, lane_of, most - len(out))
-        if some is None:
-            return None
-        out += some
-    return out if 0 < len(out) <= most else None
 
 
 def _once(s: System, col: int) -> bool:

@@ -82,6 +82,7 @@ class Compared:
 
     def _by_values(self, p: Lane, q: Lane) -> bool | None:
         """`precedes` by the values of the members; None where these are equal at last."""
+        loose = False  # whether rationals are further than integers, and so equal at places where these are not
         for at in range(self.k, len(self.columns)):
             col = self.columns[at]
             if not col:
@@ -97,8 +98,8 @@ class Compared:
             if (key, steps) not in self._found:
                 self._found[key, steps] = _furthest(self.known, *key, steps)
             most = self._found[key, steps]
-            if most is not None and 1 <= most < steps and self._never(key, a, b):
-                most = 0
+            if most is not None and most >= 1 and (most < steps or loose) and self._never(key, a, b):
+                most, loose = 0, True
             if most is not None and most >= 1 and self._never_within(p, q, at):
                 most = 0
             if most is None or most < 0:  # at no place outside do both run, or p always before

@@ -198,6 +198,36 @@ def meet(
     return any(together(a, b) for a, b in combinations(lanes, 2))
 
 
+def asked_of_each(
+    known: Known,
+    members: Sequence[Member],
+    columns: Sequence[int],
+    regions: Sequence[Sequence[System]],
+    lane: Lane,
+    parts: Sequence[Lane],
+) -> bool:
+    """Whether an atomic loop asks for each of some parts of a lane that is not exact, which it would find at once.
+
+    In it parts that meet are told apart at each of its values. The lane has one value in each loop inside there, and
+    takes a test at most: of 5*i <= 2*c0 - 2 <= 5*i + 2 a value of c0 leaves one of i. Where loops inside have several,
+    the parts test less. Cost: loops are entered up to the atomic one, as where code is made of them.
+
+    Parameters
+    ----------
+    members, columns, regions : as of `meet`.
+    """
+    if lane.empty or lane.exact or len(parts) < 2 or not meet(known, parts, members, columns, regions):
+        return False
+    lane = lane.copy()
+    for k, (m, col) in enumerate(zip(members, columns, strict=True)):
+        if col:
+            known = known.given(lane.shadows[k])
+            lane.enter(k, columns, known)
+            if "atomic" in (m.loop_type, m.isolated_type):
+                return lane.empty or several(known, lane.shadows[k + 1 :], columns[k + 1 :]) == 0
+    return False
+
+
 def as_one(known: Known, columns: Sequence[int], lanes: Sequence[Lane], others: Sequence[Lane]) -> bool:
     """Whether two lanes, whose instances are those of a third one, are worth to be that: it has no more loops than
     either, or than one of them and the other one would be tested, in a loop that both have or for sizes.

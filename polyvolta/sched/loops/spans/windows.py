@@ -10,16 +10,46 @@ for 0 <= i <= 2 and 1 <= j <= 4 all j but the last one are before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from polyvolta.sched.loops.rows.columns import Value, total
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import FEW, Lane, linked
+from polyvolta.sched.loops.rows.lanes import Lane, linked
 from polyvolta.sched.loops.rows.linear import Key, coefficient, dense, local, negated
 from polyvolta.sched.loops.rows.order import Compared
 from polyvolta.sched.loops.rows.pieces import NEAR, Piece
 from polyvolta.sets.engine.simplex import Tableau
+
+FEW = 8  # parts of a piece at single values of iterators, or of floors
+
+
+def one_by_one(
+    piece: Piece,
+    names: Collection[str],
+    outer: Callable[[Key], bool],
+    lane_of: Callable[[Piece], Lane],
+    most: int = FEW,
+) -> list[Lane] | None:
+    """Exact lanes of the parts of a piece at single values of iterators; None where they are not exact, or not few.
+
+    Loops over S[i] -> [(i + 2) mod 3, floor(3*i/2)] run too far, and test what i is. Of 0 <= i <= 2 each has its place.
+
+    Parameters
+    ----------
+    names : the iterators.
+    lane_of : makes a lane of a part.
+    """
+    out: list[Lane] = []
+    for part in piece.at_values(names, outer, most):
+        lane = lane_of(part)
+        if lane.empty:
+            continue
+        some = [lane] if lane.exact else one_by_one(part, names, outer, lane_of, most - len(out))
+        if some is None:
+            return None
+        out += some
+    return out if 0 < len(out) <= most else None
 
 
 def in_windows(
