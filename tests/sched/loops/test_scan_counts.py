@@ -27,6 +27,37 @@ def staggered(number, names):
 
 # (tree, values of N, the most tests at each)
 TREES = {
+    "instances that one value of an atomic loop finds at once, beside one at a number: they are no parts of it": (
+        """{ domain: "{ S[]; T[i, j] : 1 <= i <= 6 and i <= 2j <= i + 2 }", child: { schedule: "[
+             { S[] -> [(2)]; T[i, j] -> [(2i + j + 1)] }, { S[] -> [(2)]; T[i, j] -> [(j mod 4)] },
+             { S[] -> [(5)]; T[i, j] -> [(0)] }]", options: "{ atomic[0]; atomic[1]; separate[2] }" } }""",
+        {0: 29},
+    ),
+    "the same with other coefficients, and a loop inside that is separate": (
+        """{ domain: "{ S[]; T[i, j] : 1 <= i <= 6 and i <= 2j <= i + 3 }", child: { schedule: "[
+             { S[] -> [(2)]; T[i, j] -> [(3i + j + 1)] }, { S[] -> [(2)]; T[i, j] -> [(j mod 3)] }]",
+             options: "{ atomic[0]; separate[1] }" } }""",
+        {0: 39},
+    ),
+    "the same beside others in the atomic loop, at none of whose places it is inside, as integers say": (
+        """{ domain: "{ S[i] : 3 <= i <= 5; T[i, j] : 1 <= i <= 6 and i <= 2j <= i + 2 }", child: { schedule: "[
+             { S[i] -> [(i)]; T[i, j] -> [(2i + j + 1)] }, { S[i] -> [(i mod 4)]; T[i, j] -> [(j mod 4)] },
+             { S[i] -> [(2i + 1)]; T[i, j] -> [(0)] }]", options: "{ atomic[0]; atomic[1]; separate[2] }" } }""",
+        {0: 46},
+    ),
+    "instances that meet in an atomic loop with loops inside: they are in parts": (
+        """{ domain: "{ S[i] : 0 <= i <= 4; T[] }", child: { schedule: "[
+             { S[i] -> [(floor((2 - i - 3*floor((1 - i)/3))/4))]; T[] -> [(-1)] },
+             { S[i] -> [(floor(i/4))]; T[] -> [(-1)] }, { S[i] -> [(floor((i + 15)/16) - 1)]; T[] -> [(0)] },
+             { S[i] -> [(2 - i - 3*floor((1 - i)/3))]; T[] -> [(-1)] }, { S[i] -> [(i)]; T[] -> [(-1)] }]",
+             options: "{ atomic[0]; separate[1]; atomic[3]; separate[4] }" } }""",
+        {0: 9},
+    ),
+    "a loop of two values of which one outside leaves one, by a floor in a loop further inside": (
+        """{ domain: "[N] -> { S[i, j] : 1 <= i <= N and i <= j <= i + 2 }", child: { schedule: "[
+             { S[i, j] -> [(3i + j)] }, { S[i, j] -> [(j mod 2)] }, { S[i, j] -> [(i)] }]" } }""",
+        {0: 1, 1: 7, 3: 23, 10: 79, 30: 239},
+    ),
     "an iterator that follows of a loop of two values, at one size: its stride is none beside that of the size": (
         """{ domain: "[N] -> { S[i, j] : N = 2 and 2 <= i <= 3 and 1 <= j <= 4; T[] }", child: { schedule:
              "[N] -> [{ S[i, j] -> [(0)]; T[] -> [(N + 2)] }, { S[i, j] -> [(N + 3*floor(i/3))]; T[] -> [(1)] }]",
