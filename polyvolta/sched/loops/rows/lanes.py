@@ -264,20 +264,23 @@ class Lane:
 
         Of 0 <= i - 32*q - 4*p <= 3 and 0 <= i - 5*c1 <= 4 it is q = floor((5*c1 - 4*p + 4)/32) once c1 has its value: a
         tile has one of the blocks at most, and no loop runs through the others to test whose they are. Instances are
-        the same. Where loops have two iterations at most, they stay as they are unless each has one value then. Cost:
-        projections of a piece that is not exact.
+        the same. Loops of two iterations stay as they are unless each has one value then. Cost: projections of a piece
+        that is not exact.
         """
-        inner = [(s, col) for s, col in zip(self.shadows[k + 1 :], columns[k + 1 :], strict=True) if col]
-        if not all(s.exact for s, _ in inner):
-            brief = all(s.exact or _brief(s, col) for s, col in inner)
-            loops, new = columns[k + 1 :], self.copy()
-            if new.piece.pin(outer, True, [col for col in columns[k + 2 :] if col]) | new.put_multiples(outer):
-                new.piece.promote(outer)
-                if not new.piece.system.empty:
-                    new.project(columns, known, k + 1)
-                    left = new.shadows[k + 1 :]
-                    if all(s.exact for s in left) and not (brief and several(known, left, loops)):
-                        self.piece, self.shadows, self.asked = new.piece, new.shadows, False
+        loops, inside = columns[k + 1 :], self.shadows[k + 1 :]
+        if all(s.exact for s, col in zip(inside, loops, strict=True) if col):
+            return
+        brief = all(s.exact or _brief(s, col) for s, col in zip(inside, loops, strict=True) if col)
+        if brief and not several(known, inside, loops):
+            return
+        new = self.copy()
+        if new.piece.pin(outer, True, [col for col in columns[k + 2 :] if col]) | new.put_multiples(outer):
+            new.piece.promote(outer)
+            if not new.piece.system.empty:
+                new.project(columns, known, k + 1)
+                left = new.shadows[k + 1 :]
+                if all(s.exact for s in left) and not (brief and several(known, left, loops)):
+                    self.piece, self.shadows, self.asked = new.piece, new.shadows, False
 
     def put_multiples(self, outer: Callable[[Key], bool]) -> bool:
         """State which multiples congruences are of (`multiples`); whether there was one."""
