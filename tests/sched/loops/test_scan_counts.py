@@ -87,6 +87,24 @@ TREES = {
              { filter: "{ T[i] }" }, { filter: "{ S[i] }" } ] } } }""",
         {0: 4, 1: 7, 2: 10, 4: 16, 9: 31, 13: 43},
     ),
+    "what is far from others at one value of a loop outside that no row bounds: at the sizes looked at it has that": (
+        """{ domain: "[N, M] -> { S[i] : -1 <= i <= 3; T[i, j] : 0 <= i <= 1 and 0 <= j <= 3;
+                      U[i, j, k] : -1 <= i <= 6 and 2*i <= M + 1 and N <= j <= N + 1 and 0 <= 2*k <= j + 1;
+                      U[i, j, k] : 0 <= 2*i <= M + 1 and i - 1 <= j <= 1 and 0 <= k <= i }",
+             child: { schedule: "[N, M] -> [
+               { S[i] -> [(floor((1 - M - 2*i)/3))]; T[i, j] -> [(0)];
+                 U[i, j, k] -> [(floor((-j)/3) + floor((2 - j)/3) - 1)] },
+               { S[i] -> [(floor((-i)/3) + 1)]; T[i, j] -> [(floor((2*M - i)/3))]; U[i, j, k] -> [(floor((-k)/3))] },
+               { S[i] -> [(floor((2*((1 - i) mod 2) - 2)/3) + 1)]; T[i, j] -> [(floor(((1 - i) mod 2)/3))];
+                 U[i, j, k] -> [(floor(i/3))] }]", options: "{ atomic[0] }",
+             child: { schedule: "[N, M] -> [
+               { S[i] -> [(1 - M - 2*i)]; T[i, j] -> [(1)]; U[i, j, k] -> [(3*floor((2 - j)/3) - j - 3)] },
+               { S[i] -> [(3 - i)]; T[i, j] -> [(2*M - i)]; U[i, j, k] -> [(-k)] },
+               { S[i] -> [(2*((1 - i) mod 2) + 1)]; T[i, j] -> [((1 - i) mod 2)]; U[i, j, k] -> [(i)] }]",
+               options: "{ atomic[0] }", child: { sequence: [
+               { filter: "{ S[i] }" }, { filter: "{ T[i, j] }" }, { filter: "{ U[i, j, k] }" } ] } } } }""",
+        {-1: 304, 1: 309, 3: 466, 9: 810, 40: 1637},
+    ),
     "a loop of which all parts need a size, before a condition that fails there": (
         """{ domain: "[N] -> { S[i, j] : 3 <= i <= N and 0 <= j <= i; T[] : N <= 2 }", child: { sequence: [
              { filter: "{ S[i, j] }", child: { schedule: "[{ S[i, j] -> [(i + j)] }]" } },

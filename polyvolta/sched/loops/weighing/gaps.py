@@ -212,6 +212,7 @@ def places(known: Known, systems: Sequence[System], col: int) -> list[dict[int, 
     if not 0 < len(sizes) <= SIZES or some[-1] >= LOCAL or any(coefficient(floors[c][1], col) for c in inside):
         return []
     rows = [row for row in known.ineqs.items() if not coefficient(row[0], col)]
+    each = [[*rows, *[row for row in s.every_ge() if not coefficient(row[0], col)]] for s in systems]
     out = []
     for n, values in enumerate(_values(len(sizes))):
         at = dict(zip(sizes, values, strict=True))
@@ -221,23 +222,36 @@ def places(known: Known, systems: Sequence[System], col: int) -> list[dict[int, 
                 if f not in at and all(k in at for k, _ in key):
                     at[f] = (const + sum([v * at[k] for k, v in key])) // den
             if c is not None:
-                at[c] = _between(rows, at, c, n)
+                at[c] = _between(rows, each[n % len(each)], at, c, n)
         if all(c in at for c in some) and all(const + sum([v * at[c] for c, v in key]) >= 0 for key, const in rows):
             out.append(at)
     return out
 
 
-def _between(rows: Iterable[Row], at: dict[int, int], col: int, n: int) -> int:
-    """A value that rows leave a loop outside: the least, the greatest, or one between, in turn."""
+def _between(rows: Iterable[Row], more: Iterable[Row], at: dict[int, int], col: int, n: int) -> int:
+    """A value that rows leave a loop outside: the least, the greatest, or one between, in turn.
+
+    Where they leave it without an end it is one that more rows leave, those of one of the systems, if there is any:
+    at others there may be nothing that has a gap.
+    """
+    low, high = _ends(rows, at, col)
+    if inf in (-low, high):
+        ends = _ends(more, at, col)
+        low, high = ends if ends[0] <= ends[1] else (low, high)
+    if inf in (-low, high):
+        return int(max(low, min(high, FREE)))
+    return int((low, high, (low + high) // 2)[n % 3])
+
+
+def _ends(rows: Iterable[Row], at: dict[int, int], col: int) -> Ends:
+    """The values that rows leave a column, of those that speak of nothing else that has no value."""
     low, high = -inf, inf
     for key, const in rows:
         v = coefficient(key, col)
         if v and all(c in at for c, _ in key if c != col):
             rest = const + sum([w * at[c] for c, w in without(key, col)])
             low, high = (max(low, -(rest // v)), high) if v > 0 else (low, min(high, rest // -v))
-    if inf in (-low, high):
-        return int(max(low, min(high, FREE)))
-    return int((low, high, (low + high) // 2)[n % 3])
+    return low, high
 
 
 def _values(n: int) -> Iterator[Sequence[int]]:
