@@ -54,3 +54,24 @@ def test_calls_below_a_size_that_is_asked_for_are_written_out(monkeypatch, text,
 
 def test_where_no_part_asks_for_a_size_loops_find_few_iterations_as_they_are():
     assert "if" not in str(scan(Schedule.parse(NEST)))
+
+
+BETWEEN = """{ domain: "[N] -> { S[i] : N <= i <= N + 2 and N + i >= 9; S[i] : N <= i <= N + 2 and i <= 5 - N;
+    T[i] : N >= 6 and 0 <= i <= 3; T[i] : N <= 2 and 0 <= i <= 3 }",
+  child: { schedule: "[N] -> [{ S[i] -> [(floor((i + 2)/3) - 1)]; T[i] -> [(floor(i/3))] },
+    { S[i] -> [(floor((2*floor(i/2))/3))]; T[i] -> [(floor(i/3))] },
+    { S[i] -> [(floor((i mod 4)/3))]; T[i] -> [(floor(i/9))] },
+    { S[i] -> [((i + 2) mod 3)]; T[i] -> [(i mod 3)] },
+    { S[i] -> [((2*floor(i/2)) mod 3)]; T[i] -> [(i mod 3)] },
+    { S[i] -> [((i mod 4) - 3*floor((i mod 4)/3))]; T[i] -> [(floor(i/3) mod 3)] }]", child: { set: [
+    { filter: "{ S[i] }" }, { filter: "{ T[i] }" } ] } } }"""
+
+
+def test_calls_between_two_sizes_that_are_asked_for_are_written_out_and_a_value_below_is_apart():
+    """T is there from 6 on and up to 2, S from 4 on: at 4 and 5 its loops would find two or three calls."""
+    tree = Schedule.parse(BETWEEN)
+    found = scan(tree)
+    for n in range(-6, 14):
+        assert deviation(tree, found, {"N": n}) is None
+    assert "} else if (N >= 4) {\n  S(5);\n  S(6);\n  if (N >= 5)\n    S(7);\n} else if (N <= 2) {" in str(found)
+    assert [counted(found.body, {"N": n}) for n in (1, 2, 3, 4, 5)] == [11, 9, 3, 3, 3]

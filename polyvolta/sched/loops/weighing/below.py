@@ -12,26 +12,28 @@
 Parts that run at small sizes, too, find little there, one after the other. Asked for first, the size above is no test
 of its own where a part asks for it; what all of the code calls at each of the few values below, down to one from which
 on no piece has an integer point, is found by running it, as where one is at its end (`least`). Code that is longer by
-these calls makes as many tests, or fewer, at all sizes, and half as many at one of those at most.
+these calls makes as many tests, or fewer, at all sizes, and half as many at one of those at most. The same is done down
+to another size that is asked for, below which the code goes on, if each loop of it is then on one of the two sides:
+
+    if (n >= 6) A ...                        if (n >= 6) { A ...  C ... }
+    else if (n <= 2) B ...            ->     else if (n >= 4) S(5);
+    if (n >= 4) C ...                        else if (n <= 2) B ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 
-from polyvolta.sched.loops.ast import Ast, Block, Call, Condition, If, compared, has_loops, negation
+from polyvolta.sched.loops.ast import Ast, Block, Call, Condition, For, If, compared, has_loops, negation, within
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import CALLS, Run, Undecided
 from polyvolta.sched.loops.hoisting.needs import stating
-from polyvolta.sched.loops.instances import added_anywhere
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.weighing.idle_sizes import idle_left_out, nothing_up_to
 from polyvolta.sched.loops.weighing.sizes import counted, where
-from polyvolta.sched.tree import Schedule
 from polyvolta.sets import Aff, var
 
 VALUES = 5  # at which calls are written out, at most
@@ -43,36 +45,31 @@ BESIDE = 1, 2, 3, 4, 5, 6, 8, 40  # values at which codes are compared
 Groups = list[tuple[int, tuple[Ast, ...]]]  # first values, and what is called from there on
 
 
-def few_found_apart(
-    known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], schedule: Schedule
-) -> tuple[Ast, ...]:
+def few_found_apart(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     """The same code where small sizes that call little, or nothing (`idle_sizes`), are told apart.
 
     Parameters
     ----------
-    pieces, schedule : nothing is called but instances of these pieces, and what the tree adds.
+    pieces : nothing is called where none of these has an instance: an extension adds some where one comes by.
     """
-    called = cache(lambda: (*pieces, *added_anywhere(known.columns, schedule)))
-    return idle_left_out(known, called, below_apart(known, called, body))
+    return idle_left_out(known, pieces, below_apart(known, pieces, body))
 
 
-def below_apart(known: Known, pieces: Callable[[], Sequence[Piece]], body: tuple[Ast, ...]) -> tuple[Ast, ...]:
+def below_apart(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     """The same code with what it calls below a value of a size written out; see the module.
 
     Cost: some runs of the code; where many tests find few calls, an integer program for each piece and value.
 
     Parameters
     ----------
-    pieces : nothing is called but instances of these; they are made if that is asked for.
+    pieces : nothing is called where none of these has an instance.
     """
     for name in sorted(known.columns.sizes) if has_loops(body) else ():
-        n = var(name)
-        for bound in sorted({t for t in _asked(body, n) if 1 < t <= VALUES + 1}, reverse=True):
-            groups = _groups(known, pieces, body, name, bound) if _late(body, name, bound) else None
-            other = () if groups is None else _written(groups, n, body[0].at)
-            more: Condition = ("ge", n - bound)
-            above = asked_once(body, (more,)) if other else ()
-            found = (If((more,), above, body[0].at, other),) if above else body
+        asked = {t for t in _asked(body, var(name)) if 1 < t <= VALUES + 1}
+        late = [bound for bound in sorted(asked, reverse=True) if _late(body, name, bound)]
+        each = [(bound, *one) for bound in late for one in _groups(known, pieces, body, name, bound, asked)]
+        for bound, low, groups in sorted(each, key=lambda one: one[1] is not None):  # all that is below one first
+            found = _told(body, name, low, bound, groups)
             if _better(known, body, found, name, bound):
                 return found
     if len(body) == 1 and isinstance(node := body[0], If):
@@ -84,10 +81,32 @@ def below_apart(known: Known, pieces: Callable[[], Sequence[Piece]], body: tuple
     return body
 
 
+def _told(body: tuple[Ast, ...], name: str, low: int | None, bound: int, groups: Groups) -> tuple[Ast, ...]:
+    """The code with calls of sizes from some value on, or of all, below a bound; as it is if a loop would be twice."""
+    n, at = var(name), body[0].at
+    more: Condition = ("ge", n - bound)
+    above, other = asked_once(body, (more,)), _written(groups, n, at)
+    if low is not None:
+        beside: Condition = ("ge", n - low)
+        fails = negation((beside,))
+        below = asked_once(body, fails)
+        if _loops(above) + _loops(below) > _loops(body):
+            return body
+        other = (If((beside,), other, at, below),) if other else (If(fails, below, at),)
+    return (If((more,), above, at, other),) if above and other else body
+
+
+def _loops(body: Sequence[Ast]) -> int:
+    """How many loops code has."""
+    return sum([isinstance(node, For) + (0 if isinstance(node, Call) else _loops(within(node))) for node in body])
+
+
 def _groups(
-    known: Known, pieces: Callable[[], Sequence[Piece]], body: Sequence[Ast], name: str, bound: int
-) -> Groups | None:
-    """The calls at all values of a size below one, from where on they are the same; None where they are not few.
+    known: Known, pieces: Sequence[Piece], body: Sequence[Ast], name: str, bound: int, asked: Set[int]
+) -> Iterator[tuple[int | None, Groups]]:
+    """The calls at values of a size below one, from where on they are the same, while they are few.
+
+    They are those from a value on that is asked for, too, which comes before them, or all: then there is None.
 
     There are no values below the least one, and no calls below the first at which a piece has an integer point.
     """
@@ -99,13 +118,16 @@ def _groups(
             groups.pop()
         groups.append((value, calls))
         if len(groups) > GROUPS:
-            return None
+            return
         if value == least:
-            return groups[::-1]
+            yield None, groups[::-1]
+            return
+        if value in asked:
+            yield value, groups[::-1]
         value, calls = value - 1, _calls(body, name, value - 1)
-        if not calls and calls is not None and nothing_up_to(known, pieces(), name, value):
-            return [(value, ()), *groups[::-1]]
-    return None
+        if not calls and calls is not None and nothing_up_to(known, pieces, name, value):
+            yield None, [(value, ()), *groups[::-1]]
+            return
 
 
 def _asked(body: Sequence[Ast], n: Aff) -> Iterator[int]:

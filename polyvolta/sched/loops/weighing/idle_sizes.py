@@ -16,7 +16,7 @@ but by this condition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -37,14 +37,14 @@ LONG, SHORT = 200, 50  # tests beyond which they are not counted; where somethin
 BESIDE = 1, 2, 3, 4, 5, 6, 8  # values at which codes are compared
 
 
-def idle_left_out(known: Known, pieces: Callable[[], Sequence[Piece]], body: tuple[Ast, ...]) -> tuple[Ast, ...]:
+def idle_left_out(known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     """The same code under a condition that leaves out values of a size at which it calls nothing; see the module.
 
     Cost: some runs of the code; where many tests find nothing, integer programs for each piece and value.
 
     Parameters
     ----------
-    pieces : nothing is called but instances of these; they are made if that is asked for.
+    pieces : nothing is called where none of these has an instance.
     """
     for name in sorted(known.columns.sizes):
         idle = [v for v in VALUES if _for_nothing(known, body, name, v) >= FEW]
@@ -68,16 +68,14 @@ def _for_nothing(known: Known, body: Sequence[Ast], name: str, value: int) -> in
     return 0
 
 
-def _leaving_out(
-    known: Known, pieces: Callable[[], Sequence[Piece]], body: Sequence[Ast], name: str, last: int
-) -> Condition | None:
+def _leaving_out(known: Known, pieces: Sequence[Piece], body: Sequence[Ast], name: str, last: int) -> Condition | None:
     """What leaves out a value of a size, and those next to it below, at which nothing is called; None if this has some.
 
     All below are left out if that is certain.
     """
     col, n = known.columns.ids[name], var(name)
     beyond: Condition = ("ge", n - (last + 1))
-    if nothing_up_to(known, pieces(), name, last):
+    if nothing_up_to(known, pieces, name, last):
         return beyond
     first, least = last + 1, known.low.get(col)
     while first > max(0, least or 0) and _nothing(known, pieces, body, name, first - 1):
@@ -96,7 +94,7 @@ def nothing_up_to(known: Known, pieces: Sequence[Piece], name: str, last: int) -
     return all(_excludes(known, piece, below) for piece in pieces)
 
 
-def _nothing(known: Known, pieces: Callable[[], Sequence[Piece]], body: Sequence[Ast], name: str, value: int) -> bool:
+def _nothing(known: Known, pieces: Sequence[Piece], body: Sequence[Ast], name: str, value: int) -> bool:
     """Whether it is certain that nothing is called where a size has a value."""
     run = Run(0, LONG, True)
     with suppress(Undecided):
@@ -104,7 +102,7 @@ def _nothing(known: Known, pieces: Callable[[], Sequence[Piece]], body: Sequence
         return True
     there = System()
     there.eq(((known.columns.ids[name], 1),), -value)
-    return not run.calls and all(_excludes(known, piece, there) for piece in pieces())
+    return not run.calls and all(_excludes(known, piece, there) for piece in pieces)
 
 
 def _excludes(known: Known, piece: Piece, there: System) -> bool:
