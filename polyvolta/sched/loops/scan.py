@@ -42,7 +42,7 @@ from polyvolta.sched.loops.hoisting.needs import less, needed_by_all
 from polyvolta.sched.loops.hoisting.prefixes import asked_first
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.hoisting.together import asked_apart, asked_together, neighbours
-from polyvolta.sched.loops.instances import instances, parameters
+from polyvolta.sched.loops.instances import added_anywhere, instances, parameters
 from polyvolta.sched.loops.names import check_extents, given_extents, mapped_names
 from polyvolta.sched.loops.notation.names import plain
 from polyvolta.sched.loops.notation.widths import largest
@@ -394,8 +394,8 @@ def _finished(
     body = guarded(needed_alternatives(known, body), body, (0,))
     if scanner.parted:
         body = scanner.searched(body, asked_before, known, body, scanner)
-        if not any(isinstance(node, Extension) for _, node in scanner.schedule.walk()):
-            body = scanner.searched(body, something_before, known, pieces, body, scanner)
+        more = partial(added_anywhere, known.columns, scanner.schedule)
+        body = scanner.searched(body, something_before, known, pieces, body, scanner, more)
         body = scanner.searched(body, multiples_before, known, body, scanner)
         if any(scanner.columns.of_sizes(((c, 1),)) for c in scanner.columns.floors):
             body = scanner.searched(body, remainders_before, known, body, scanner)

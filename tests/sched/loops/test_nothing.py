@@ -62,3 +62,37 @@ def test_a_multiple_that_sizes_leave_is_asked_for_before_the_loops_over_its_part
                     assert deviation(tree, found, {"N": n, "M": m, "b": b, "t": t}) is None
     sizes = {(1, 0, 0): 33, (1, 0, 1): 1, (1, 1, 0): 1, (2, 1, 3): 27, (8, 1, 2): 32}
     assert {at: counted(found.body, {"N": 33, **dict(zip("Mbt", at, strict=True))}) for at in sizes} == sizes
+
+
+@pytest.mark.parametrize(
+    "beside, where, added, tests",
+    [
+        ("", "M + 2 * N >= 4", "", (1, 551, 871, 3148)),
+        (
+            "S[i] : 0 <= i <= 1; ",
+            "M + 2 * N >= 4",
+            "[o, p, q] -> X[o, x] : 1 <= o <= 2 and p = 0 and q = 0 and 0 <= x <= 1; ",
+            (10, 560, 880, 3157),
+        ),
+    ],
+)
+def test_sizes_that_leave_nothing_stand_before_loops_with_what_an_extension_adds(beside, where, added, tests):
+    """X comes where T does, or S: loops of T alone need what T does, also beside S, which has no size."""
+    zeros = ("S[i] -> [(0)]; " if beside else "",) * 2
+    outer = "S[i] -> [(i + 1)]; " if beside else ""
+    tree = Schedule.parse(
+        f"""{{ domain: "[N, M] -> {{ {beside}T[i, j, k] : -1 <= i <= 3 and 0 <= j <= N and -2 <= k < M and
+                                     2N + k >= 3 }}", child: {{ schedule: "[N, M] -> [{{ {outer}T[i, j, k] -> [(0)] }},
+             {{ {zeros[0]}T[i, j, k] -> [(floor((j + 4*floor((k - 2i + 1)/4))/3))] }},
+             {{ {zeros[1]}T[i, j, k] -> [(-2k mod 3)] }}]", child: {{
+             extension: "[N, M] -> {{ {added}[o, p, q] -> X[o, x] : o = 0 and N >= 1 and 2N + M >= 4 and M >= -1 and
+                         -N - M - 4 <= p <= N + M + 4 and 0 <= q <= 2 and 0 <= x <= 1 }}", child: {{ sequence: [
+             {'{ filter: "{ S[i] }" },' if beside else ""}
+             {{ filter: "{{ T[i, j, k] }}", child: {{
+                schedule: "[{{ T[i, j, k] -> [(i)] }}, {{ T[i, j, k] -> [(j)] }}]" }} }},
+             {{ filter: "{{ X[o, x] }}" }} ] }} }} }} }}"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in (-1, 0, 1, 3) for m in (-2, -1, 0, 1, 4))
+    assert str(found).count(f"if ({where})") == 1
+    assert tuple(counted(found.body, {"N": n, "M": n}) for n in (1, 2, 3, 9)) == tests

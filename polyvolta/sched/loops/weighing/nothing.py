@@ -9,11 +9,15 @@ called, whatever the loops are. Sizes are asked for once, if code run at a few o
 all that leave something there is one test more. What is asked may be of several, as n > 8*p of blocks of the owner p:
 of these what all of the code needs says the most, after filters. A size of 0 is looked at where loops over others ask
 for something in each iteration, as those of what a block has of tiles that are full, and of one that isn't.
+
+Instances that an extension adds come where one of the domain's does: nothing is called where these have nothing. Of
+several parts each is asked for what it calls itself, of statements and of what is added, as far as numbers in calls say
+which instances these are: loops of T, and of what is added at c0 = 0, ask for T's sizes beside an S that is always.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, product
@@ -24,7 +28,7 @@ from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.needs import less, needs, stating
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOCAL, System, without
+from polyvolta.sched.loops.rows.linear import LOCAL, System, plus, without
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.rows.steps import beyond_quotients
 from polyvolta.sched.loops.weighing.sizes import WORTH, counted
@@ -40,14 +44,20 @@ FAR = 10  # the same of a row of one size, if they are not all alike
 
 
 def something_before(
-    known: Known, pieces: Sequence[Piece], body: tuple[Ast, ...], writer: Writer, asked: int = 0
+    known: Known,
+    pieces: Sequence[Piece],
+    body: tuple[Ast, ...],
+    writer: Writer,
+    more: Callable[[], Iterable[Piece]] = tuple,
+    asked: int = 0,
 ) -> tuple[Ast, ...]:
     """The same code with the sizes that leave any of the pieces something before it, where it costs much without.
 
-    Nothing is called but instances of the pieces.
+    Nothing is called but instances of the pieces. Each of several parts is asked for what it calls, beside others.
 
     Parameters
     ----------
+    pieces, more : where none of the former has an instance, nothing is called; and nothing but instances of either.
     asked : tests around the code, which are for nothing, too, where it calls nothing.
     """
     if not body or not known.columns.sizes:
@@ -56,19 +66,71 @@ def something_before(
         there, tests = known, asked
         if isinstance(node, If):
             there, tests = known.given(stating(known, node.conditions)), asked + comparisons(node.conditions)
-        return (replace(node, body=something_before(there, pieces, node.body, writer, tests)),)
-    rows = System()
+        return (replace(node, body=something_before(there, pieces, node.body, writer, more, tests)),)
+    rows, at = System(), body[0].at
     shared = [*_shared(known, pieces), *_needed(known, body)]
     for row in sorted(shared, key=lambda row: -len(row[0])):  # of few sizes what others don't say
         beside = chain(_beside(known, row, _several(body)), _at_none(known, row, body))
         beside = beside if not known.given(rows).implies(*row) else ()
-        each = (counted(body, at) for at in beside)
+        each = (counted(body, sizes) for sizes in beside)
         if any(idle > FEW - asked and idle == tests for tests, idle, _ in each):
             rows.ge(*row)
-    if not has_rows(rows):
-        return body
     conditions = stated(known.columns, rows, writer.tidy)
-    return guarded(conditions, less(body, conditions), body[0].at)
+    body, known = less(body, conditions), known.given(rows) if has_rows(rows) else known
+    if len(body) > 1 and any(map(_asks_inside, body)):
+        every = [*pieces, *more()]
+        body = tuple([part for node in body for part in _part_asked(known, pieces, every, node, writer)])
+    return guarded(conditions, body, at)
+
+
+def _part_asked(
+    known: Known, pieces: Sequence[Piece], every: Sequence[Piece], node: Ast, writer: Writer
+) -> tuple[Ast, ...]:
+    """One of several parts with the sizes that leave something of what it calls before it, if that is less than of all.
+
+    Parameters
+    ----------
+    every : these pieces, and what is added.
+    """
+    called = list(_called(known, every, node)) if _asks_inside(node) else pieces
+    if {*map(id, called)}.issuperset(map(id, pieces)):
+        return (node,)
+    return something_before(known, called, (node,), writer)
+
+
+def _asks_inside(node: Ast) -> bool:
+    """Whether code has a loop with more in it than calls."""
+    if isinstance(node, For):
+        return any(not isinstance(inner, Call) for inner in node.body)
+    return not isinstance(node, Call) and any(map(_asks_inside, within(node)))
+
+
+def _called(known: Known, pieces: Sequence[Piece], node: Ast) -> Iterator[Piece]:
+    """What is left of some pieces where code calls their instances, by the arguments that are of sizes alone."""
+    met = set[object]()
+    for call in _calls(node):
+        args = [(k, known.columns.row(e)) for k, e in enumerate(call.args) if e.names() <= known.columns.sizes]
+        for piece in pieces:
+            if piece.statement != call.statement or (key := (id(piece), *args)) in met:
+                continue
+            met.add(key)
+            if args:
+                piece, values = piece.copy(), list(piece.images.values())  # noqa: PLW2901
+                for k, (terms, const) in args:
+                    image, shift, den = values[k]
+                    piece.system.eq(plus(1, image, -den, terms), shift - den * const)
+                piece.settle()
+            if not piece.system.empty:
+                yield piece
+
+
+def _calls(node: Ast) -> Iterator[Call]:
+    """The calls in some code."""
+    if isinstance(node, Call):
+        yield node
+    else:
+        for inner in within(node):
+            yield from _calls(inner)
 
 
 def _several(body: Sequence[Ast]) -> bool:
