@@ -75,3 +75,21 @@ def test_calls_between_two_sizes_that_are_asked_for_are_written_out_and_a_value_
         assert deviation(tree, found, {"N": n}) is None
     assert "} else if (N >= 4) {\n  S(5);\n  S(6);\n  if (N >= 5)\n    S(7);\n} else if (N <= 2) {" in str(found)
     assert [counted(found.body, {"N": n}) for n in (1, 2, 3, 4, 5)] == [11, 9, 3, 3, 3]
+
+
+def test_values_between_that_a_remainder_leaves_out_have_no_code_of_their_own():
+    """Of 3, 4 and 5 there is but 5 where N mod 3 = 2."""
+    tree = Schedule.parse(
+        """{ domain: "[N] -> { S[i] : i = N; S[i] : N mod 3 = 2 and N >= -1 and 0 <= i <= 1;
+                               T[i, j] : N - 1 <= i <= 1 and 0 <= j <= 2 }", child: { schedule: "[N] -> [
+             { S[i] -> [(4*floor((i + 1)/4))]; T[i, j] -> [(i)] }, { S[i] -> [(0)]; T[i, j] -> [(2*i - N)] },
+             { S[i] -> [(floor((i + 3)/4) - 1)]; T[i, j] -> [(i + 1)] }]", options: "{ separate[0] }", child: {
+             schedule: "[N] -> [{ S[i] -> [(3*i - N + 1)]; T[i, j] -> [(floor((3*j + 3)/4) - 1)] },
+             { S[i] -> [(2*N + 3*i + 1)]; T[i, j] -> [(j mod 4)] }]", child: { sequence: [ { filter: "{ T[i, j] }" },
+             { filter: "{ S[i] }", child: { sequence: [ { filter: "[N] -> { S[i] : i >= 0 }" },
+             { filter: "[N] -> { S[i] : i <= -1 }" } ] } } ] } } } }"""
+    )
+    found = scan(tree)
+    for n in range(-6, 14):
+        assert deviation(tree, found, {"N": n}) is None
+    assert "} else if (N >= 3) {\n    S(0);\n    S(1);\n    S(5);\n  } else {" in str(found)

@@ -31,6 +31,7 @@ from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import CALLS, Run, Undecided
 from polyvolta.sched.loops.hoisting.needs import stating
 from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.loops.weighing.idle_sizes import idle_left_out, nothing_up_to
 from polyvolta.sched.loops.weighing.sizes import counted, where
@@ -108,15 +109,23 @@ def _groups(
 
     They are those from a value on that is asked for, too, which comes before them, or all: then there is None.
 
-    There are no values below the least one, and no calls below the first at which a piece has an integer point.
+    There are no values below the least one, and no calls below the first at which a piece has an integer point. One
+    that a condition around leaves out, as a remainder does, has what the next one has.
     """
     groups: Groups = []
-    least = known.low.get(known.columns.ids[name])
+    any_there = False
+    col = known.columns.ids[name]
+    least = known.low.get(col)
     value, calls = bound - 1, _calls(body, name, bound - 1)
     while calls is not None and value >= bound - VALUES:
-        if groups and groups[-1][1] == calls:
-            groups.pop()
+        there = System()
+        there.eq(((col, 1),), -value)
+        left_out = known.surely_excludes(there)
+        if groups and (left_out or not any_there or groups[-1][1] == calls):
+            other = groups.pop()[1]
+            calls = other if any_there else calls
         groups.append((value, calls))
+        any_there = any_there or not left_out
         if len(groups) > GROUPS:
             return
         if value == least:
