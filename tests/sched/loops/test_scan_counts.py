@@ -631,7 +631,7 @@ TREES = {
         """{ domain: "[N] -> { S[i] : 0 <= i <= 3; S[i] : i = 7 and N >= 50; T[] : N >= 2 or N <= -2 }", child: {
              schedule: "[N] -> [{ S[i] -> [(floor(i/9))]; T[] -> [(0)] }, { S[i] -> [(i)]; T[] -> [(N)] }]",
              options: "{ atomic[1] }" } }""",
-        {-40: 8, 0: 8, 3: 11, 7: 7, 40: 7, 100: 23},
+        {-40: 8, 0: 8, 3: 3, 7: 7, 40: 7, 100: 23},
     ),
     "the same, of which two that are in one loop have few values, as the loop outside of it has": (
         """{ domain: "[N] -> { S[i] : 1 <= i <= 3; T[i] : -2 <= i <= 0; U[i, j] : 0 <= i <= 2 and 0 <= j <= 2 }",
