@@ -266,10 +266,8 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
                     one, body = found
         body = one.searched(body, lasting_apart, one.known, body, one)
         if conditional(body):
-            valued = partial(_valued, scanner, domain, len(pieces), most)
-            one, found = valued(one, body)
-            told = one.searched(found, few_found_apart, first.known, pieces, found)
-            one, body = valued(one, told) if found is body is not told else (one, told)
+            one, body = _valued(scanner, domain, len(pieces), most, one, body)
+            body = one.searched(body, few_found_apart, first.known, pieces, body)
     made = Scan(body, one.extents, {**one.ranges, **one.seen}, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))
 
