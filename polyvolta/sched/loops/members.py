@@ -31,7 +31,7 @@ from polyvolta.sched.loops.spans.cases import by_calls
 from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.few import apart, beside_few, beside_others
-from polyvolta.sched.loops.spans.turns import cut_below, holds_bands
+from polyvolta.sched.loops.spans.turns import beside_turns, cut_below, holds_bands
 from polyvolta.sched.loops.spans.unions import Place, parted
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.weighing.gaps import apart as free_of_gaps
@@ -89,6 +89,8 @@ class BandLoops(Outer):
                 found = [p for g in found for p in self.parted(state.known, g, k, outermost(state), last)]
                 if self.settled(k + 1, lanes):
                     found = [p for g in found for p in self.tested_apart(state.known, g, k)]
+            if loop_type not in ("atomic", "unroll"):
+                found = [p for g in found for p in self.beside_turns(state.known, g, k)]
             for n, group in enumerate(found, 1):
                 if loop_type == "atomic" and self.writer.parted:
                     one = in_line(state.known, group.lanes, k, self.columns, state.outer)
@@ -109,6 +111,14 @@ class BandLoops(Outer):
         found = self.writer.searched([group], parted, known, group, k, self.columns, first, place)
         beside = lambda kn, g, k, _: beside_others(kn, g, k, self.columns, first, self.child)  # noqa: E731
         return [p for g in found for p in self.apart(beside, known, g, k)] if once else found
+
+    def beside_turns(self, known: Known, group: Group, k: int) -> List[Group]:
+        """A group as several in which an atomic loop inside has no holes, if these are found in few steps."""
+        inner = self.atomic(k, group.lanes) if len(group.lanes) > 1 and self.writer.parted else 0
+        if not inner:
+            return [group]
+        first = self.first(known, inner)
+        return self.writer.searched([group], beside_turns, known, group, k, inner, self.columns, first)
 
     def tested_apart(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several, if filters below tell few of its values from many, and that is found in few steps."""

@@ -16,9 +16,10 @@ from polyvolta.sched.loops.rows.groups import groups
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sched.loops.spans.cases import by_presence, by_sizes, by_strides, by_tests, by_turns, by_widths
+from polyvolta.sched.loops.spans.cases import by_presence, by_sizes, by_strides, by_tests, by_widths
 from polyvolta.sched.loops.spans.few import by_order
 from polyvolta.sched.loops.spans.shadows import valued
+from polyvolta.sched.loops.spans.turns import by_turns
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import Path
 

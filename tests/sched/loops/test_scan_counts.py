@@ -1604,7 +1604,7 @@ TREES = {
              child: { schedule: "[{ S[k] -> [(k)]; T[i, j] -> [(i)] }, { S[k] -> [(0)]; T[i, j] -> [(j)] }]",
              options: "{ atomic[1] }", child: { sequence: [
              { filter: "{ T[i, j] }" }, { filter: "{ S[k] }" } ] } } }""",
-        {1: 3, 5: 11, 9: 104, 40: 81},
+        {1: 4, 5: 8, 9: 88, 40: 43},
     ),
     "a remainder that numbers of a cell leave one multiple, above a mark": (
         """{ domain: "{ S[i] : 0 <= i <= 4; T[i] : 0 <= i <= 1 }", child: {

@@ -27,23 +27,21 @@ same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import permutations, product
+from itertools import product
 from math import inf
 
 from polyvolta.sched.loops.conditions import beyond, implied, length
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.columns import Row
-from polyvolta.sched.loops.rows.groups import cells, groups
+from polyvolta.sched.loops.rows.groups import cells
 from polyvolta.sched.loops.rows.known import Known, difference, sides
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.lengths import constant_span
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated
-from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.strides import common_stride, grid
-from polyvolta.sched.loops.spans.few import beside_few
 from polyvolta.sched.loops.spans.holes import long
-from polyvolta.sched.loops.spans.shadows import dense, shadows_of, valued, within
+from polyvolta.sched.loops.spans.shadows import valued
 from polyvolta.sched.loops.spans.telling import width
 
 CASES = 6  # cases beyond which there is one loop
@@ -374,76 +372,3 @@ def by_calls(
         if not all(beside.surely_excludes(lane.piece.system) for lane in alone):
             found.append(beyond(known, case))
     return (there, found, alone) if found else None
-
-
-def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int], first: First) -> list[System]:
-    """Cases by which statements end in the atomic loop j before others begin, if it has no holes in one that has all.
-
-    Empty where it has none without, or where there is no such case.
-    """
-    if not _sparse(_inside(known, group.lanes, k, columns[k]), group.lanes, j, columns[j]):
-        return []
-    everywhere = System()  # so that the cases are everything
-    found = cells(known, [everywhere, *_overlaps(known, group.lanes, k, j, columns)], CASES) or []
-    for case in found if len(found) > 1 else ():
-        there = known.given(case)
-        lanes = [lane for lane in group.lanes if not there.excludes_exactly(lane.shadows[k])]
-        if len({lane.piece.statement for lane in lanes}) < len({lane.piece.statement for lane in group.lanes}):
-            continue  # there are no turns to take
-        if _filled(_inside(there, lanes, k, columns[k]), lanes, j, columns, first):
-            return [beyond(known, case) for case in found]
-    return []
-
-
-def beside_turns(
-    known: Known, lanes: Sequence[Lane], k: int, j: int, columns: Sequence[int], first: First | None
-) -> list[System] | None:
-    """The values of loop k between numbers that some lanes have, those before and those after them, if an atomic loop j
-    inside has holes, and has none before and after, where statements end in it before others begin; None elsewhere.
-
-    Of S[i] -> [i, 0], T[i] -> [i, i + 1] and U[i, j] -> [i, j] for 0 <= i < 2 and 0 <= j < 3 it is S and T from i = 2
-    on: a loop of all would run from 0 to i + 1 for these. Some linear programs, of an atomic loop with holes alone.
-    """
-    if not _sparse(_inside(known, lanes, k, columns[k]), lanes, j, columns[j]):
-        return None
-    cells = beside_few(known, shadows_of(known, lanes, k, columns[k]), columns[k])
-    if cells is None:
-        return None
-    before, _, after = cells
-    beside = within(known, lanes, [before, after], k, columns[k])
-    filled = all(_filled(_inside(known, some, k, columns[k]), some, j, columns, first) for some in beside)
-    return cells if filled else None
-
-
-def _inside(known: Known, lanes: Sequence[Lane], k: int, col: int) -> Known:
-    """What is known in loop k over lanes: one from c0 - 1 to 1 inside has few values, for c0 is -2 at least there."""
-    b = bounds(known, [lane.shadows[k] for lane in lanes], col)
-    return known if b is None else b.within(known, col)
-
-
-def _sparse(known: Known, lanes: Sequence[Lane], j: int, col: int) -> bool:
-    """Whether a loop over lanes may be long, and run through many values that none has."""
-    return long(known, [lane.shadows[j] for lane in lanes], col) and not dense(known, lanes, j, col)
-
-
-def _filled(known: Known, lanes: Sequence[Lane], j: int, columns: Sequence[int], first: First | None) -> bool:
-    """Whether no atomic loop over lanes runs through many values that none has."""
-    each = groups(known, lanes, j, columns, "atomic", first) or ()
-    return not any(_sparse(known, some.lanes, j, columns[j]) for some in each)
-
-
-def _overlaps(known: Known, lanes: Sequence[Lane], k: int, j: int, columns: Sequence[int]) -> Iterator[System]:
-    """For each two lanes of different statements, where outside of loop k one may have a value of loop j that is not
-    before one of the other.
-    """
-    col, twin = columns[j], known.columns.twin(columns[j])
-    gone = {twin, *filter(None, columns[k : j + 1])}
-    for a, b in permutations(lanes, 2):
-        if a.piece.statement != b.piece.statement:
-            both = b.shadows[j].copy()
-            both.replace(col, ((twin, 1),), 0)
-            both.add(a.shadows[j]).ge(((col, 1), (twin, -1)), 0)
-            rows = beyond(known, both.without(gone, known.low, known.high))
-            rows.mods = []
-            if not rows.empty:
-                yield rows

@@ -20,16 +20,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import compress, pairwise, permutations
 
-from polyvolta.sched.loops.hoisting.needs import seldom
-from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane
-from polyvolta.sched.loops.rows.lengths import longest
 from polyvolta.sched.loops.rows.linear import System, coefficient, plus
 from polyvolta.sched.loops.rows.order import First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
-from polyvolta.sched.loops.spans.holes import ONCE, joined
+from polyvolta.sched.loops.spans.holes import MANY, ONCE, joined, many
 from polyvolta.sched.loops.spans.shadows import shadows_of, span, within
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
 from polyvolta.sched.loops.spans.turns import atomic_below
@@ -44,7 +41,6 @@ SOME = 6  # shadows of which this is asked
 PLACES = 8  # places around which loops are cut for their stride
 SHORT = 8, 4  # values in a row that such a place may have: fewer, if what has a stride would be one as well
 STEPS = 15_000  # of a search for what is beside such places, whose pieces may be in many orders
-MANY = 8  # steps of a loop from which on those beside a few are worth loops of their own
 
 
 def by_order(known: Known, group: Group, k: int, columns: Sequence[int]) -> list[System]:
@@ -228,12 +224,3 @@ def apart(known: Known, group: Group, k: int, cells: Sequence[System]) -> list[G
         if inside:
             out.append(Group(inside))
     return out if len(out) > 1 else [group]
-
-
-def many(known: Known, s: System, col: int) -> bool:
-    """Whether a loop over what a shadow has may have many iterations, and not at small sizes alone."""
-    if any(seldom(known, *row) for row in s.without((col,), known.low, known.high).ineqs.items()):
-        return False
-    b = None if known.excludes(s) else bounds(known, [s], col)
-    found = None if b is None else longest(known, b, col)
-    return b is not None and (found is None or found[1] >= MANY)

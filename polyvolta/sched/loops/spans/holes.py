@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.lengths import longest
 from polyvolta.sched.loops.rows.linear import System, coefficient
 from polyvolta.sched.loops.spans.telling import hull, telling, width
 
 FEW = 1  # iterations in a row that may find nothing, in a loop that runs often
 ONCE = 8  # the same at small sizes, in one that runs once and is longer than that; of many statements, less: each asks
+MANY = 8  # steps of a loop from which on those beside a few are worth loops of their own
 
 
 def few_holes(known: Known, shadows: Sequence[System], col: int, once: bool) -> bool:
@@ -30,6 +32,15 @@ def long(known: Known, shadows: Sequence[System], col: int) -> bool:
     """Whether a loop over shadows may have many iterations, of which a few that find nothing are few."""
     b = bounds(known, shadows, col)
     return b is not None and not all(width(known, loop, col, ONCE) for loop in b.cases())
+
+
+def many(known: Known, s: System, col: int) -> bool:
+    """Whether a loop over what a shadow has may have many iterations, and not at small sizes alone."""
+    if any(seldom(known, *row) for row in s.without((col,), known.low, known.high).ineqs.items()):
+        return False
+    b = None if known.excludes(s) else bounds(known, [s], col)
+    found = None if b is None else longest(known, b, col)
+    return b is not None and (found is None or found[1] >= MANY)
 
 
 def _narrow(known: Known, where: System, shadows: Sequence[System], col: int, once: bool) -> bool:

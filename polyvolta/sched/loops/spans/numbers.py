@@ -29,8 +29,7 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import Compared, First, ends
-from polyvolta.sched.loops.spans.few import many
-from polyvolta.sched.loops.spans.holes import joined
+from polyvolta.sched.loops.spans.holes import joined, many
 from polyvolta.sched.loops.spans.shadows import shadows_of, valued
 
 COPIES = 4, 16  # of statements, the most that cuts make: in a nest of loops, alone

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, compress, permutations
 from math import inf
 
-from polyvolta.sched.loops.rows.columns import Value, total
-from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.rows.bounds import bounds
+from polyvolta.sched.loops.rows.columns import Row, Value, total
+from polyvolta.sched.loops.rows.groups import cells, groups
+from polyvolta.sched.loops.rows.known import Known, sides
+from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.lengths import several
-from polyvolta.sched.loops.rows.linear import Key, System, dense, local, negated
-from polyvolta.sched.loops.rows.order import Compared, ends
+from polyvolta.sched.loops.rows.linear import Key, System, coefficient, local, negated
+from polyvolta.sched.loops.rows.linear import dense as laid_out
+from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.rows.pieces import Piece
+from polyvolta.sched.loops.spans.holes import long, many
+from polyvolta.sched.loops.spans.shadows import dense, span, within
 from polyvolta.sched.tree import Band, Context, Filter, Guard, Leaf, Mark, Member, Node, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
-from polyvolta.sets import Aff
+from polyvolta.sets import Aff, BudgetExceeded
+from polyvolta.sets.budgets import bounded
 from polyvolta.sets.engine.simplex import Tableau
+
+CASES = 6  # cases of what is outside beyond which an atomic loop is one
+PARTS = 4  # loops around atomic ones that are made of one
+STEPS = 15_000  # of a search for these, beyond which it is one
 
 Interval = tuple[int | None, int | None]  # from where to where, None where it has no end
 
@@ -133,10 +145,10 @@ def _least(known: Known, systems: Collection[System], key: Key) -> float | Fract
     place = {c: 1 + k for k, c in enumerate(sorted(columns))}
     tab = Tableau(len(place))
     for row in (*rows, *[row for row in known.ineqs.items() if all(c in place for c, _ in row[0])]):
-        tab.add_ineq(dense(place, *row))
+        tab.add_ineq(laid_out(place, *row))
     if tab.empty:
         return inf
-    found = tab.minimum(dense(place, key, 0))
+    found = tab.minimum(laid_out(place, key, 0))
     return -inf if found is None else Fraction(*found)
 
 
@@ -285,3 +297,122 @@ def _hull(each: Sequence[Interval]) -> Interval:
 def _apart(a: Interval, b: Interval) -> bool:
     """Whether one of two intervals ends before the other begins."""
     return any(x is not None and y is not None and x < y for x, y in ((a[1], b[0]), (b[1], a[0])))
+
+
+# ---- an atomic loop with holes, and where it has none
+
+
+def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int], first: First) -> list[System]:
+    """Cases by which statements end in the atomic loop j before others begin, if it has no holes in one that has all.
+
+    Empty where it has none without, or where there is no such case.
+    """
+    if not _sparse(_inside(known, group.lanes, k, columns[k]), group.lanes, j, columns[j]):
+        return []
+    everywhere = System()  # so that the cases are everything
+    found = cells(known, [everywhere, *_overlaps(known, group.lanes, k, j, columns)], CASES) or []
+    for case in found if len(found) > 1 else ():
+        there = known.given(case)
+        lanes = [lane for lane in group.lanes if not there.excludes_exactly(lane.shadows[k])]
+        if len({lane.piece.statement for lane in lanes}) < len({lane.piece.statement for lane in group.lanes}):
+            continue  # there are no turns to take
+        if _filled(_inside(there, lanes, k, columns[k]), lanes, j, columns, first):
+            return [beyond(known, case) for case in found]
+    return []
+
+
+def beside_turns(
+    known: Known, group: Group, k: int, j: int, columns: Sequence[int], first: First | None
+) -> list[Group]:
+    """A group as several by values of loop k, if the atomic loop j inside has holes in one that has all, and has none,
+    but at values between numbers, where statements end in it before others begin.
+
+    Of S[i] -> [i, i/2] and T[i] -> [i, 20] S is before T up to i = 39, and behind it from i = 42 on: one loop would run
+    from 20 to i/2 at each i. Of S[i] -> [i, 0], T[i] -> [i, i + 1] and U[i, j] -> [i, j] for 0 <= i < 2 and 0 <= j < 3
+    it is S and T from i = 2 on. Values are disjoint and in order, so what runs is as it was. Cost: some linear
+    programs, of an atomic loop with holes alone; what is inside is written up to `PARTS` times.
+    """
+    col = columns[k]
+    inside = _inside(known, group.lanes, k, col)
+    if not _sparse(inside, group.lanes, j, columns[j]):
+        return [group]
+    found = [beyond(inside, s) for by in (0, 1) for s in _overlaps(known, group.lanes, k + 1, j, columns, by)]
+    rows = dict.fromkeys(row for s in found for row in s.every_ge() if coefficient(row[0], col))
+    upper = [row if coefficient(row[0], col) > 0 else (negated(row[0]), -row[1] - 1) for row in rows]
+
+    def filled(some: Group) -> bool:
+        return _filled(_inside(known, some.lanes, k, col), some.lanes, j, columns, first)
+
+    with suppress(BudgetExceeded):
+        return bounded(STEPS, _cut, known, group, list(dict.fromkeys(upper)), k, col, filled, PARTS) or [group]
+    return [group]
+
+
+def _cut(
+    known: Known, group: Group, rows: Sequence[Row], k: int, col: int, filled: Callable[[Group], bool], most: int
+) -> list[Group] | None:
+    """A group as several below and from the values on at which some of the rows hold, at most so many, which are
+    filled, but for values between numbers; None where that is not so. Two that are filled are better than more.
+    """
+    best: tuple[list[Group], list[bool]] | None = None
+    for key, const in rows if most > 1 else ():
+        parts = [part for side in reversed(sides(key, const)) if (part := _part(known, group, side, k, col)).lanes]
+        full = [filled(part) for part in parts] if len(parts) > 1 else [False]
+        lanes = [lane for part in compress(parts, full) for lane in part.lanes]
+        if not any(many(known, lane.shadows[k], col) for lane in lanes):
+            continue
+        if all(full):
+            return parts
+        if best is None:
+            best = parts, full
+    if best is None:
+        return None
+    out: list[Group] = []
+    for part, full in zip(*best, strict=True):
+        more = [part] if full else _cut(known, part, rows, k, col, filled, most - 1)
+        if more is None and any(span(lane.shadows[k], col) is None for lane in part.lanes):
+            return None
+        out += more or [part]
+    return out
+
+
+def _part(known: Known, group: Group, side: System, k: int, col: int) -> Group:
+    """A group within a system."""
+    cell = None if group.cell is None else group.cell.copy().add(side)
+    return Group([lane for some in within(known, group.lanes, [side], k, col) for lane in some], cell)
+
+
+def _inside(known: Known, lanes: Sequence[Lane], k: int, col: int) -> Known:
+    """What is known in loop k over lanes: one from c0 - 1 to 1 inside has few values, for c0 is -2 at least there."""
+    b = bounds(known, [lane.shadows[k] for lane in lanes], col)
+    return known if b is None else b.within(known, col)
+
+
+def _sparse(known: Known, lanes: Sequence[Lane], j: int, col: int) -> bool:
+    """Whether a loop over lanes may be long, and run through many values that none has."""
+    return long(known, [lane.shadows[j] for lane in lanes], col) and not dense(known, lanes, j, col)
+
+
+def _filled(known: Known, lanes: Sequence[Lane], j: int, columns: Sequence[int], first: First | None) -> bool:
+    """Whether no atomic loop over lanes runs through many values that none has."""
+    each = groups(known, lanes, j, columns, "atomic", first) or ()
+    return not any(_sparse(known, some.lanes, j, columns[j]) for some in each)
+
+
+def _overlaps(
+    known: Known, lanes: Sequence[Lane], k: int, j: int, columns: Sequence[int], by: int = 0
+) -> Iterator[System]:
+    """For each two lanes of different statements, where outside of loop k one may have a value of loop j that is not
+    before one of the other, or is so much beyond it.
+    """
+    col, twin = columns[j], known.columns.twin(columns[j])
+    gone = {twin, *filter(None, columns[k : j + 1])}
+    for a, b in permutations(lanes, 2):
+        if a.piece.statement != b.piece.statement:
+            both = b.shadows[j].copy()
+            both.replace(col, ((twin, 1),), 0)
+            both.add(a.shadows[j]).ge(((col, 1), (twin, -1)), -by)
+            rows = beyond(known, both.without(gone, known.low, known.high))
+            rows.mods = []
+            if not rows.empty:
+                yield rows

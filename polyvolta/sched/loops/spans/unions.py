@@ -43,13 +43,14 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.spans.alone import SOME, alone, asked, at_end, mixed, of_one
-from polyvolta.sched.loops.spans.cases import beside_turns, by_many, by_sizes
+from polyvolta.sched.loops.spans.cases import by_many, by_sizes
 from polyvolta.sched.loops.spans.few import around_few, around_places, beside_few, between_numbers
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
 from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, beside_numbers, both_values, few_copies
 from polyvolta.sched.loops.spans.shadows import MANY, one_each, shadows_and_remainders, shadows_of, span, valued, within
 from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
+from polyvolta.sched.loops.spans.turns import beside_turns
 from polyvolta.sched.loops.spans.unordered import around_one
 from polyvolta.sched.loops.weighing.cuts import weighed
 from polyvolta.sched.loops.weighing.gaps import TOLD, Gaps
@@ -369,10 +370,9 @@ def _beside_few(loop: Shared) -> Items | None:
     if not (loop.place.outermost and (loop.place.inside or loop.place.atomic)):
         return None
     if not loop.place.inside:
-        where, cells = (loop.known, loop.lanes, loop.k, loop.place.atomic, loop.columns, loop.first), None
-        with suppress(BudgetExceeded):
-            cells = bounded(STEPS, beside_turns, *where)
-        return loop.within(cells)
+        one = Group([*loop.lanes])
+        found = beside_turns(loop.known, one, loop.k, loop.place.atomic, loop.columns, loop.first)
+        return [some.lanes for some in found] if len(found) > 1 else None
     return loop.within(beside_few(loop.known, loop.shadows, loop.col))
 
 
