@@ -21,6 +21,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
 from polyvolta.sched.loops.spans.turns import runs_before, runs_first
+from polyvolta.sched.tree import Node
 
 
 @dataclass(slots=True)
@@ -92,9 +93,14 @@ class Isolation(Around):
         found = Lane.of(piece, self.columns, known, k).shadows[k]
         return None if found.empty or known.excludes(found) else found
 
-    def first(self, known: Known, k: int) -> First:
-        """What says whether one piece may run before another at equal values of all members, in loop k."""
-        child = self.child
+    def first(self, known: Known, k: int, child: Node | None = None) -> First:
+        """What says whether one piece may run before another at equal values of all members, in loop k.
+
+        Parameters
+        ----------
+        child : the node below, if it is not the one below the band.
+        """
+        child = child or self.child
 
         def may(a: Lane, b: Lane) -> bool:
             if child is None:  # of one statement, with no instance in both; in a last loop alternatives are one test

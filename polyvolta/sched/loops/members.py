@@ -25,6 +25,7 @@ from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, Parts, classes, valued
 from polyvolta.sched.loops.rows.lengths import longest, span
+from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.rows.strides import stepping
 from polyvolta.sched.loops.spans.cases import by_calls
@@ -114,11 +115,12 @@ class BandLoops(Outer):
 
     def beside_turns(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several in which an atomic loop inside has no holes, if these are found in few steps."""
-        inner = self.atomic(k, group.lanes) if len(group.lanes) > 1 and self.writer.parted else 0
-        if not inner:
-            return [group]
-        first = self.first(known, inner)
-        return self.writer.searched([group], beside_turns, known, group, k, inner, self.columns, first)
+
+        def cells(kn: Known) -> List[System]:
+            inside = self.atomic_inside(k, group.lanes, kn)
+            return [] if inside is None else beside_turns(kn, k, *inside)
+
+        return apart(known, group, k, self.writer.searched([], cells, known)) if self.writer.parted else [group]
 
     def tested_apart(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several, if filters below tell few of its values from many, and that is found in few steps."""

@@ -7,15 +7,17 @@ disjoint, and together they are everything that is known outside.
 from __future__ import annotations
 
 from collections.abc import Sequence as List
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from polyvolta.sched.loops.ast import Ast
 from polyvolta.sched.loops.conditions import guarded, stated
 from polyvolta.sched.loops.isolation import Isolation
+from polyvolta.sched.loops.parts.below import Below
 from polyvolta.sched.loops.rows.groups import groups
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.spans.cases import by_presence, by_sizes, by_strides, by_tests, by_widths
 from polyvolta.sched.loops.spans.few import by_order
 from polyvolta.sched.loops.spans.shadows import valued
@@ -26,9 +28,15 @@ from polyvolta.sched.tree import Path
 
 @dataclass(slots=True)
 class Outer(Isolation):
-    """The members of a band, and the cases in which the loop of each is made."""
+    """The members of a band, and the cases in which the loop of each is made.
+
+    Parameters
+    ----------
+    below : what is below the band; None at a leaf, and where no loop is looked at again.
+    """
 
     at: Path
+    below: Below | None = field(default=None, kw_only=True)
 
     def typed(self, loop_type: str, k: int, lanes: list[Lane], end: int | None = None) -> bool:
         """Whether the loop of some member from k on, and before the end, is of a type."""
@@ -43,9 +51,7 @@ class Outer(Isolation):
         if self.loop_type(k, group.lanes) not in ("default", "separate"):
             return ()
         search, known = self.writer.searched, state.known
-        found: List[System] = ()
-        if inner := self.atomic(k, group.lanes):  # whose holes may grow: before strides
-            found = search([], lambda kn: by_turns(kn, group, k, inner, self.columns, self.first(kn, inner)), known)
+        found = search([], lambda kn: self.by_turns(k, group.lanes, kn), known)  # holes may grow: before strides
         found = found or search([], lambda kn: by_order(kn, group, k, self.columns), known)
         found = found or search([], lambda kn: by_strides(kn, group, k, self.columns, state.outer), known)
         if not self.settled(k, group.lanes):
@@ -58,6 +64,26 @@ class Outer(Isolation):
         if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
             return search([], lambda kn: by_tests(kn, group, k, self.columns[k], state.outer), known)
         return ()
+
+    def by_turns(self, k: int, lanes: list[Lane], known: Known) -> List[System]:
+        """Cases in which an atomic loop inside has no holes."""
+        inside = self.atomic_inside(k, lanes, known)
+        return [] if inside is None else by_turns(known, k, *inside)
+
+    def atomic_inside(self, k: int, lanes: list[Lane], known: Known) -> tuple[List[Lane], int, List[int], First] | None:
+        """Lanes of several statements, the number of the next loop inside of that of member k, all columns, and what
+        runs first where these are equal; None where that loop is not atomic.
+
+        It is one of this band or, inside of its last loop, the first one of a band straight below.
+        """
+        if len({lane.piece.statement for lane in lanes}) < 2:
+            return None
+        if inner := self.atomic(k, lanes):
+            return lanes, inner, self.columns, self.first(known, inner)
+        if self.below is None or any(self.columns[k + 1 :]):
+            return None
+        found = self.below.atomic(known, lanes, k, self.columns)
+        return None if found is None else (*found[:3], self.first(known, found[1], found[3]))
 
     def sized(self, k: int, lanes: list[Lane], case: System, known: Known) -> List[System]:
         """Small sizes and all others within a case, where a loop is shorter then, or alone; empty where it is not."""

@@ -293,8 +293,8 @@ class Scanner(Writer):
         below = Below(self.columns, node, at, columns, state, self.filtered) if self.parted else None
         lanes = self.lanes(state, node.members, columns, loops, regions, below)
         inside = lambda s: self.visit(node.child, (*at, 0), s)  # noqa: E731
-        filtered = lambda lanes: told_apart(node.child, (*at, 0), state.with_pieces(lanes), self.filtered)  # noqa: E731
-        nest = BandLoops(self, node.members, loops, at, inside, filtered, regions=regions, child=node.child)
+        told = lambda lanes: told_apart(node.child, (*at, 0), state.with_pieces(lanes), self.filtered)  # noqa: E731
+        nest = BandLoops(self, node.members, loops, at, inside, told, regions=regions, child=node.child, below=below)
         return nest.visit(0, lanes, state)
 
     def lanes(

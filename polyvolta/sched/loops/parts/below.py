@@ -17,10 +17,11 @@ from math import floor, inf
 from polyvolta.sched.loops.instances import least_at, member_values
 from polyvolta.sched.loops.rows.columns import Columns, Row
 from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import System, negated
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.state import State
-from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, Node, Path, SetNode
+from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, Mark, Node, Path, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sets import Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
@@ -165,6 +166,40 @@ class Below:
             case _:
                 for k, child in enumerate(node.children):
                     yield from self.ways(known, child, (*at, k), piece, inside, passed)
+
+    def atomic(
+        self, known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
+    ) -> tuple[list[Lane], int, list[int], Node] | None:
+        """Lanes with the loops of a band straight below, the number of the first one of these, all columns, and the
+        node below that band; None where there is none, or that loop is not atomic, or some are mapped to a name.
+
+        Cost: the shadows of each lane from loop k on, and none where that is not so.
+        """
+        node = self.node.child
+        while isinstance(node, Mark):
+            node = node.child
+        if not isinstance(node, Band) or any(m.name or m.isolated_type for m in node.members):
+            return None
+        statements = {lane.piece.statement for lane in lanes}
+        if any(statements - {s for s, _ in m.exprs} for m in node.members):  # `Scanner.band` says what is lost
+            return None
+        mine, depth = [], len(self.state.prefix) + len(self.node.members)
+        for k, m in enumerate(node.members):
+            some = [m.of(s) for s in statements]
+            same = all(e.is_constant and e == some[0] for e in some)
+            mine.append(0 if same else self.columns.loop(depth + k))
+        first = next((k for k, col in enumerate(mine) if col), None)
+        if first is None or node.members[first].loop_type != "atomic":
+            return None
+        out = []
+        for lane in lanes:
+            piece = lane.piece.copy()
+            for m, col in zip(node.members, mine, strict=True):
+                if col:
+                    piece.equate(col, m.of(piece.statement))
+            if not piece.system.empty:
+                out.append(Lane.of(piece, [*columns, *mine], known, k))
+        return out, len(columns) + first, [*columns, *mine], node.child
 
     def conjuncts(self, guard: Set, inside: int = 0) -> Iterator[Conjunct]:
         """The conjuncts of a guard below this band and `inside` members of others."""

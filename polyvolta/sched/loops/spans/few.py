@@ -222,5 +222,5 @@ def apart(known: Known, group: Group, k: int, cells: Sequence[System]) -> list[G
         inside = [lane.restrict(cell, k) for lane in group.lanes]
         inside = [lane for lane in inside if not (lane.empty or known.excludes(lane.shadows[k]))]
         if inside:
-            out.append(Group(inside))
+            out.append(Group(inside, None if group.cell is None else group.cell.copy().add(cell)))
     return out if len(out) > 1 else [group]

@@ -13,7 +13,7 @@ from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.columns import Row, Value, total
 from polyvolta.sched.loops.rows.groups import cells, groups
 from polyvolta.sched.loops.rows.known import Known, sides
-from polyvolta.sched.loops.rows.lanes import Group, Lane
+from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.lengths import several
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, local, negated
 from polyvolta.sched.loops.rows.linear import dense as laid_out
@@ -302,84 +302,87 @@ def _apart(a: Interval, b: Interval) -> bool:
 # ---- an atomic loop with holes, and where it has none
 
 
-def by_turns(known: Known, group: Group, k: int, j: int, columns: Sequence[int], first: First) -> list[System]:
+def by_turns(known: Known, k: int, lanes: Sequence[Lane], j: int, columns: Sequence[int], first: First) -> list[System]:
     """Cases by which statements end in the atomic loop j before others begin, if it has no holes in one that has all.
 
     Empty where it has none without, or where there is no such case.
     """
-    if not _sparse(_inside(known, group.lanes, k, columns[k]), group.lanes, j, columns[j]):
+    if not _holed(_inside(known, lanes, k, columns[k]), lanes, j, columns, first):
         return []
     everywhere = System()  # so that the cases are everything
-    found = cells(known, [everywhere, *_overlaps(known, group.lanes, k, j, columns)], CASES) or []
+    found = cells(known, [everywhere, *_overlaps(known, lanes, k, j, columns)], CASES) or []
     for case in found if len(found) > 1 else ():
         there = known.given(case)
-        lanes = [lane for lane in group.lanes if not there.excludes_exactly(lane.shadows[k])]
-        if len({lane.piece.statement for lane in lanes}) < len({lane.piece.statement for lane in group.lanes}):
+        here = [lane for lane in lanes if not there.excludes_exactly(lane.shadows[k])]
+        if len({lane.piece.statement for lane in here}) < len({lane.piece.statement for lane in lanes}):
             continue  # there are no turns to take
-        if _filled(_inside(there, lanes, k, columns[k]), lanes, j, columns, first):
+        if _filled(_inside(there, here, k, columns[k]), here, j, columns, first):
             return [beyond(known, case) for case in found]
     return []
 
 
 def beside_turns(
-    known: Known, group: Group, k: int, j: int, columns: Sequence[int], first: First | None
-) -> list[Group]:
-    """A group as several by values of loop k, if the atomic loop j inside has holes in one that has all, and has none,
-    but at values between numbers, where statements end in it before others begin.
+    known: Known, k: int, lanes: Sequence[Lane], j: int, columns: Sequence[int], first: First | None
+) -> list[System]:
+    """Values of loop k, in order, that are to be loops of their own, if the atomic loop j inside has holes in one that
+    has all, and has none, but at values between numbers, where statements end in it before others begin; else none.
 
     Of S[i] -> [i, i/2] and T[i] -> [i, 20] S is before T up to i = 39, and behind it from i = 42 on: one loop would run
     from 20 to i/2 at each i. Of S[i] -> [i, 0], T[i] -> [i, i + 1] and U[i, j] -> [i, j] for 0 <= i < 2 and 0 <= j < 3
-    it is S and T from i = 2 on. Values are disjoint and in order, so what runs is as it was. Cost: some linear
-    programs, of an atomic loop with holes alone; what is inside is written up to `PARTS` times.
+    it is S and T from i = 2 on. They are disjoint, in order and everything, so what runs is as it was. Cost: some
+    linear programs, of an atomic loop with holes alone; what is inside is written up to `PARTS` times.
     """
     col = columns[k]
-    inside = _inside(known, group.lanes, k, col)
-    if not _sparse(inside, group.lanes, j, columns[j]):
-        return [group]
-    found = [beyond(inside, s) for by in (0, 1) for s in _overlaps(known, group.lanes, k + 1, j, columns, by)]
+    inside = _inside(known, lanes, k, col)
+    if not _holed(inside, lanes, j, columns, first):
+        return []
+    found = [beyond(inside, s) for by in (0, 1) for s in _overlaps(known, lanes, k + 1, j, columns, by)]
     rows = dict.fromkeys(row for s in found for row in s.every_ge() if coefficient(row[0], col))
     upper = [row if coefficient(row[0], col) > 0 else (negated(row[0]), -row[1] - 1) for row in rows]
 
-    def filled(some: Group) -> bool:
-        return _filled(_inside(known, some.lanes, k, col), some.lanes, j, columns, first)
+    def filled(some: Sequence[Lane]) -> bool:
+        return _filled(_inside(known, some, k, col), some, j, columns, first)
 
     with suppress(BudgetExceeded):
-        return bounded(STEPS, _cut, known, group, list(dict.fromkeys(upper)), k, col, filled, PARTS) or [group]
-    return [group]
+        return bounded(STEPS, _cut, known, System(), lanes, [*dict.fromkeys(upper)], k, col, filled, PARTS) or []
+    return []
 
 
 def _cut(
-    known: Known, group: Group, rows: Sequence[Row], k: int, col: int, filled: Callable[[Group], bool], most: int
-) -> list[Group] | None:
-    """A group as several below and from the values on at which some of the rows hold, at most so many, which are
-    filled, but for values between numbers; None where that is not so. Two that are filled are better than more.
+    known: Known,
+    cell: System,
+    lanes: Sequence[Lane],
+    rows: Sequence[Row],
+    k: int,
+    col: int,
+    filled: Callable[[Sequence[Lane]], bool],
+    most: int,
+) -> list[System] | None:
+    """A system, which some lanes are within, as several below and from the values on at which some of the rows hold, at
+    most so many, which are filled, but for values between numbers; None where that is not so. Two that are filled are
+    better than more.
     """
-    best: tuple[list[Group], list[bool]] | None = None
+    best: tuple[list[tuple[System, list[Lane]]], list[bool]] | None = None
     for key, const in rows if most > 1 else ():
-        parts = [part for side in reversed(sides(key, const)) if (part := _part(known, group, side, k, col)).lanes]
-        full = [filled(part) for part in parts] if len(parts) > 1 else [False]
-        lanes = [lane for part in compress(parts, full) for lane in part.lanes]
-        if not any(many(known, lane.shadows[k], col) for lane in lanes):
+        each = [(side, within(known, lanes, [side], k, col)) for side in reversed(sides(key, const))]
+        if not all(some for _, some in each):
+            continue
+        parts = [(cell.copy().add(side), some[0]) for side, some in each]
+        full = [filled(some) for _, some in parts]
+        if not any(many(known, lane.shadows[k], col) for _, some in compress(parts, full) for lane in some):
             continue
         if all(full):
-            return parts
-        if best is None:
-            best = parts, full
+            return [there for there, _ in parts]
+        best = best or (parts, full)
     if best is None:
         return None
-    out: list[Group] = []
+    out: list[System] = []
     for part, full in zip(*best, strict=True):
-        more = [part] if full else _cut(known, part, rows, k, col, filled, most - 1)
-        if more is None and any(span(lane.shadows[k], col) is None for lane in part.lanes):
+        more = None if full else _cut(known, *part, rows, k, col, filled, most - 1)
+        if not (full or more) and any(span(lane.shadows[k], col) is None for lane in part[1]):
             return None
-        out += more or [part]
+        out += more or [part[0]]
     return out
-
-
-def _part(known: Known, group: Group, side: System, k: int, col: int) -> Group:
-    """A group within a system."""
-    cell = None if group.cell is None else group.cell.copy().add(side)
-    return Group([lane for some in within(known, group.lanes, [side], k, col) for lane in some], cell)
 
 
 def _inside(known: Known, lanes: Sequence[Lane], k: int, col: int) -> Known:
@@ -393,8 +396,13 @@ def _sparse(known: Known, lanes: Sequence[Lane], j: int, col: int) -> bool:
     return long(known, [lane.shadows[j] for lane in lanes], col) and not dense(known, lanes, j, col)
 
 
+def _holed(known: Known, lanes: Sequence[Lane], j: int, columns: Sequence[int], first: First | None) -> bool:
+    """Whether an atomic loop over lanes runs through many values that none has."""
+    return _sparse(known, lanes, j, columns[j]) and not _filled(known, lanes, j, columns, first)
+
+
 def _filled(known: Known, lanes: Sequence[Lane], j: int, columns: Sequence[int], first: First | None) -> bool:
-    """Whether no atomic loop over lanes runs through many values that none has."""
+    """Whether no atomic loop over lanes, in their order, runs through many values that none has."""
     each = groups(known, lanes, j, columns, "atomic", first) or ()
     return not any(_sparse(known, some.lanes, j, columns[j]) for some in each)
 

@@ -370,9 +370,8 @@ def _beside_few(loop: Shared) -> Items | None:
     if not (loop.place.outermost and (loop.place.inside or loop.place.atomic)):
         return None
     if not loop.place.inside:
-        one = Group([*loop.lanes])
-        found = beside_turns(loop.known, one, loop.k, loop.place.atomic, loop.columns, loop.first)
-        return [some.lanes for some in found] if len(found) > 1 else None
+        where = loop.lanes, loop.place.atomic, loop.columns, loop.first
+        return loop.within(beside_turns(loop.known, loop.k, *where) or None)
     return loop.within(beside_few(loop.known, loop.shadows, loop.col))
 
 
