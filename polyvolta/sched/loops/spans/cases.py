@@ -3,8 +3,6 @@
     S[i] -> [2i] for odd N, T[i] -> [3i]           if (N % 2 == 1) a loop of step 1 with tests; else one of step 3
     S[i] -> [i] for odd N, T[] -> [5]              if (N % 2 == 1) a loop of both; else T
     S[i] -> [i/4, 3i mod 4], T[] -> [N/4, N mod 4]     if (c0 == N/4) a loop of step 1; before and after it of step 3
-    S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
-    where the second member is atomic              else one loop with both: none that runs from 4 to N
     S[i] -> [i, i mod 2], T[j] -> [0, j], in bands     if (c0 == 0) a loop of both; else S
     S[i] -> [0, 0, i], T[i, j, k] -> [i, j, k]     if (c0 == 0 && c1 == 0) an innermost loop of both; else one of T
     S[k] -> [i, k] for k < i = 5, T[k] -> [i, k]   if (c0 == 5) a loop of both; else one of T, as innermost ones
@@ -18,10 +16,8 @@
 A loop is as long and as fine as all that share it need, at each place outside. Where a remainder keeps some of them
 out, or all values but one of a loop outside do, the others may have a stride that these lack, or one value, which needs
 no loop. An innermost loop would ask at each iteration what is so at all of them or at none, and what is written out
-inside has a test for each of its iterations, which the places outside decide at which a statement has none, or all. And
-an atomic loop is one for each loop outside that is not: that may be several, by which of the statements end before
-others begin. The cases are disjoint, and together they are everything, so that what runs and in which order is the
-same.
+inside has a test for each of its iterations, which the places outside decide at which a statement has none, or all. The
+cases are disjoint, and together they are everything, so that what runs and in which order is the same.
 """
 
 from __future__ import annotations

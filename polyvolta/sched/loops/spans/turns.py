@@ -1,4 +1,12 @@
-"""Whose turn it is first where all members of a band are equal, as nodes below say, and which parts need no turns."""
+"""Whose turn it is first where all members of a band are equal, as nodes below say, and which parts need no turns.
+
+    S[i] -> [i/8, i] for 0 <= i < 4, T[] -> [0, N],    if (N < 0) T, then the values of S; if (N >= 4) T after them;
+    where the second member is atomic              else one loop with both: none that runs from 4 to N
+    S[i] -> [i, i/2], T[i] -> [i, 20], likewise    a loop of S, then T, to 41, and one of T, then S
+
+An atomic loop is one for each loop outside that is not: that may be several, by which of the statements end before
+others begin.
+"""
 
 from __future__ import annotations
 
