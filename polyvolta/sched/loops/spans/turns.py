@@ -17,11 +17,12 @@ from itertools import combinations, compress, permutations
 from math import inf
 
 from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.columns import Row, Value, total
 from polyvolta.sched.loops.rows.groups import cells, groups
 from polyvolta.sched.loops.rows.known import Known, sides
-from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.lengths import several
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, local, negated
 from polyvolta.sched.loops.rows.linear import dense as laid_out
@@ -313,20 +314,21 @@ def _apart(a: Interval, b: Interval) -> bool:
 def by_turns(known: Known, k: int, lanes: Sequence[Lane], j: int, columns: Sequence[int], first: First) -> list[System]:
     """Cases by which statements end in the atomic loop j before others begin, if it has no holes in one that has all.
 
-    Empty where it has none without, or where there is no such case.
+    Empty where it has none without, where there is no such case, and where all others have holes but at small sizes.
     """
     if not _holed(_inside(known, lanes, k, columns[k]), lanes, j, columns, first):
         return []
     everywhere = System()  # so that the cases are everything
     found = cells(known, [everywhere, *_overlaps(known, lanes, k, j, columns)], CASES) or []
+    turns, usual, every = False, set[bool](), {lane.piece.statement for lane in lanes}
     for case in found if len(found) > 1 else ():
         there = known.given(case)
         here = [lane for lane in lanes if not there.excludes_exactly(lane.shadows[k])]
-        if len({lane.piece.statement for lane in here}) < len({lane.piece.statement for lane in lanes}):
-            continue  # there are no turns to take
-        if _filled(_inside(there, here, k, columns[k]), here, j, columns, first):
-            return [beyond(known, case) for case in found]
-    return []
+        filled = _filled(_inside(there, here, k, columns[k]), here, j, columns, first)
+        turns |= filled and {lane.piece.statement for lane in here} == every
+        if not any(seldom(known, *row) for row in case.ineqs.items()):
+            usual.add(filled)
+    return [beyond(known, case) for case in found] if turns and usual != {False} else []
 
 
 def beside_turns(
@@ -406,12 +408,15 @@ def _sparse(known: Known, lanes: Sequence[Lane], j: int, col: int) -> bool:
 
 def _holed(known: Known, lanes: Sequence[Lane], j: int, columns: Sequence[int], first: First | None) -> bool:
     """Whether an atomic loop over lanes runs through many values that none has."""
-    return _sparse(known, lanes, j, columns[j]) and not _filled(known, lanes, j, columns, first)
+    each = [some for _, some in Group([*lanes]).parts]
+    return any(_sparse(known, some, j, columns[j]) and not _filled(known, some, j, columns, first) for some in each)
 
 
 def _filled(known: Known, lanes: Sequence[Lane], j: int, columns: Sequence[int], first: First | None) -> bool:
-    """Whether no atomic loop over lanes, in their order, runs through many values that none has."""
-    each = groups(known, lanes, j, columns, "atomic", first) or ()
+    """Whether no atomic loop over lanes runs through many values that none has: in the order in which these run, those
+    that are shifted against others, which run behind them, by themselves.
+    """
+    each = [g for _, some in Group([*lanes]).parts for g in groups(known, some, j, columns, "atomic", first) or ()]
     return not any(_sparse(known, some.lanes, j, columns[j]) for some in each)
 
 
@@ -424,7 +429,7 @@ def _overlaps(
     col, twin = columns[j], known.columns.twin(columns[j])
     gone = {twin, *filter(None, columns[k : j + 1])}
     for a, b in permutations(lanes, 2):
-        if a.piece.statement != b.piece.statement:
+        if a.piece.statement != b.piece.statement and a.shift == b.shift:
             both = b.shadows[j].copy()
             both.replace(col, ((twin, 1),), 0)
             both.add(a.shadows[j]).ge(((col, 1), (twin, -1)), -by)
