@@ -90,8 +90,7 @@ class BandLoops(Outer):
                 found = [p for g in found for p in self.parted(state.known, g, k, outermost(state), last)]
                 if self.settled(k + 1, lanes):
                     found = [p for g in found for p in self.tested_apart(state.known, g, k)]
-            if loop_type not in ("atomic", "unroll"):
-                found = [p for g in found for p in self.beside_turns(state.known, g, k)]
+            found = [p for g in found for p in self.beside_turns(state.known, g, k)]
             for n, group in enumerate(found, 1):
                 if loop_type == "atomic" and self.writer.parted:
                     one = in_line(state.known, group.lanes, k, self.columns, state.outer)
@@ -115,12 +114,14 @@ class BandLoops(Outer):
 
     def beside_turns(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several in which an atomic loop inside has no holes, if these are found in few steps."""
+        if not self.writer.parted or self.loop_type(k, group.lanes) in ("atomic", "unroll"):
+            return [group]
 
         def cells(kn: Known) -> List[System]:
             inside = self.atomic_inside(k, group.lanes, kn)
             return [] if inside is None else beside_turns(kn, k, *inside)
 
-        return apart(known, group, k, self.writer.searched([], cells, known)) if self.writer.parted else [group]
+        return apart(known, group, k, self.writer.searched([], cells, known))
 
     def tested_apart(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several, if filters below tell few of its values from many, and that is found in few steps."""
@@ -168,6 +169,7 @@ class BandLoops(Outer):
             inside = state.knowing(case)
             left = [lane.copy() for lane in lanes if not inside.known.excludes(lane.shadows[k])]  # loops settle floors
             turns = self.in_turn(k, Group(left, group.cell), inside.known)
+            turns = [part for g in turns for part in self.beside_turns(inside.known, g, k)]
             each.append(tuple([node for g in turns for node in self.group(k, g, inside, sure, decided=True)]))
         if cases:
             return guarded(conditions, self.in_cases(cases, each, state.known), self.at)

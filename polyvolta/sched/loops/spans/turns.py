@@ -327,7 +327,7 @@ def by_turns(known: Known, k: int, lanes: Sequence[Lane], j: int, columns: Seque
         filled = _filled(_inside(there, here, k, columns[k]), here, j, columns, first)
         turns |= filled and {lane.piece.statement for lane in here} == every
         if not any(seldom(known, *row) for row in case.ineqs.items()):
-            usual.add(filled)
+            usual.add(filled or bool(beside_turns(there, k, here, j, columns, first)))
     return [beyond(known, case) for case in found] if turns and usual != {False} else []
 
 
