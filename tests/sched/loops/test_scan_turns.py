@@ -103,3 +103,22 @@ def test_what_lanes_at_one_value_say_of_sizes_is_compared_without_a_linear_progr
     compared = Compared(Known(columns), 0, [col], None)
     assert compared.precedes(*lanes)
     assert compared.precedes(*reversed(lanes))
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        # S is before U where N is large alone, and T behind U from N/2 on
+        (("i - 2", "i", "i"), ("floor((i + 1)/3)", "i", "floor(N/2)")),
+        # S is in the iterations of the others, and shifted against them; U is before T where N is large alone
+        (("2i + 1", "2i", "2i"), ("2i", "N - 3", "floor(N/2)")),
+    ],
+)
+def test_an_atomic_loop_does_not_grow_where_statements_are_in_order_at_large_sizes_alone(outer, inner):
+    """Sizes are told apart, and the loop around is cut at those where it needs to be."""
+    members = ["; ".join(f"{s}[i] -> [({e})]" for s, e in zip("STU", some, strict=True)) for some in (outer, inner)]
+    tree = Schedule.parse(f"""{{ domain: "[N] -> {{ S[i] : 1 <= i <= N; T[i] : 2 <= i <= N - 2; U[i] : 0 <= i < N }}",
+        child: {{ schedule: "[N] -> [{{ {members[0]} }}, {{ {members[1]} }}]", options: "{{ atomic[1] }}" }} }}""")
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n}) is None for n in (*range(-1, 14), 29))
+    assert counted(found.body, {"N": 1200}) < 4.2 * counted(found.body, {"N": 300})
