@@ -184,11 +184,11 @@ class Below:
         if any(statements - {s for s, _ in m.exprs} for m in node.members):  # `Scanner.band` says what is lost
             return None
         mine, depth = [], len(self.state.prefix) + len(self.node.members)
-        for k, m in enumerate(node.members):
+        for j, m in enumerate(node.members):
             some = [m.of(s) for s in statements]
             same = all(e.is_constant and e == some[0] for e in some)
-            mine.append(0 if same else self.columns.loop(depth + k))
-        first = next((k for k, col in enumerate(mine) if col), None)
+            mine.append(0 if same else self.columns.loop(depth + j))
+        first = next((j for j, col in enumerate(mine) if col), None)
         if first is None or node.members[first].loop_type != "atomic":
             return None
         out = []
