@@ -7,7 +7,12 @@ import pytest
 
 from polyvolta.sched.loops.ast import AnyOf, Call, Choice, Extreme, For, If
 from polyvolta.sched.loops.hoisting.inside import asked_once
-from polyvolta.sets import aff, var
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.weighing.lasting import lasting_apart
+from polyvolta.sched.loops.writer import Writer
+from polyvolta.sched.tree import Domain, Schedule
+from polyvolta.sets import Set, aff, var
 
 N, K, C = var("N"), var("K"), var("c0")
 CALL = Call("S", (C,))
@@ -128,3 +133,15 @@ def test_what_equals_another_number_outside_never_runs():
 def test_what_a_number_outside_says_is_not_asked():
     inner = under(("eq", (N + 1) % 4), ("ge", 2 * (N // 2) - 2), ("ge", K))
     assert asked_once((under(("eq", N - 3), body=[inner]),)) == (under(("eq", N - 3), body=[under(("ge", K))]),)
+
+
+def test_a_condition_of_which_the_other_branch_alone_is_left_is_that_of_this_one():
+    """What stands around it may then be asked what it needs: a branch without code needs nothing, and everything."""
+    other = Call("T", (N,))
+    body = (If((("ge", N - 5),), (under(SMALL),), (), (other,)),)
+    assert asked_once(body) == (under(("ge", 4 - N), body=[other]),)
+    columns = Columns(["N", "K"], ["N", "K"])
+    columns.loop(0)
+    writer = Writer(Schedule(Domain(Set("{ S[] }"))), columns, {})
+    beside = asked_once((CALL, loop(CALL, *body)))
+    assert lasting_apart(Known(columns), beside, writer) == beside

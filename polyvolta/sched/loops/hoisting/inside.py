@@ -41,7 +41,10 @@ def asked_once(body: tuple[Ast, ...], known: tuple[Condition, ...] = ()) -> tupl
         inner = asked_once(node.body, there)
         if inner is not node.body:
             node = replace(node, body=inner)  # noqa: PLW2901
-        if inner or (isinstance(node, If) and node.other):
+        if isinstance(node, If) and node.conditions and node.other and not inner:  # that branch alone is left
+            node = If(negation(node.conditions), node.other, node.at)  # noqa: PLW2901
+            inner = node.body
+        if inner:
             out += inner if isinstance(node, If) and not node.conditions else (node,)
     same = len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True))
     return body if same else tuple(out)
