@@ -97,7 +97,7 @@ def disjoint(known: Known, systems: Sequence[System]) -> list[System] | None:
     """Disjoint systems whose union is that of some; None where they would be too many."""
     out: list[System] = []
     for piece in systems:
-        left = [piece]
+        left = [] if piece.empty else [piece]  # it may have no row that says so, and would take all from others
         for old in out:
             left = [part for whole in left for part in difference(known, whole, telling(known, whole, old))]
         out += left
