@@ -87,7 +87,7 @@ def test_each_value_is_in_one_cell(rule):
         found = RULES[rule](there, some, r)
         if found:
             any_of_them = np.logical_or.reduce([holds(s.every_ge()) for s in some]) & holds(there.ineqs.items())
-            times = sum(holds(cell.every_ge()).astype(int) for cell in found)
+            times = np.sum([holds(cell.every_ge()) for cell in found], axis=0)
             assert (times[any_of_them] == 1).all(), f"{rule} of {number}"
             made += 1
     assert made
