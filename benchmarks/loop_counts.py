@@ -11,6 +11,7 @@ from pathlib import Path
 from loop_cases import Input
 
 MOST = 100_000_000  # tests at which a run is stopped
+COMPILING = 120  # seconds at which compiling is
 ENUMERATED = 1_000_000  # instances of a tree that are enumerated
 WORD = 2**64 - 1
 
@@ -103,13 +104,18 @@ def measure(some: Sequence[Input], compiler: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder, "loops.c"), Path(folder, "loops")
         source.write_text("\n".join(text))
-        done = subprocess.run([compiler, "-O1", "-w", "-o", program, source], capture_output=True, text=True)
-        if done.returncode:
+        command = [compiler, "-O1", "-w", "-o", program, source]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILING)
+            said = done.returncode and done.stderr.strip().splitlines()[-1]
+        except subprocess.TimeoutExpired:
+            said = f"not compiled in {COMPILING} s"
+        if said:
             if len(some) > 1:
                 for one in some:
                     measure([one], compiler)
             else:
-                some[0].why = "C: " + done.stderr.strip().splitlines()[-1]
+                some[0].why = f"C: {said}"
             return
         lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
     rows = iter([tuple(map(int, line.split())) for line in lines])

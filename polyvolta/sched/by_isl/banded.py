@@ -229,7 +229,7 @@ class Banded(Standing):
     def band_scale(self, factors: Sequence[int]) -> Self:
         """A band whose members are multiplied by numbers; by those below 1 as is the caller's word."""
         factors = self._numbers(factors)
-        if all(isinstance(f, int) for f in factors) and min(factors) < 1:
+        if all(isinstance(f, int) for f in factors) and min(factors, default=1) < 1:
             return self._mapped("multiplying members", factors, lambda e, f: e * f)
         return self._through(passes.scale, {k: f for k, f in enumerate(factors) if f != 1})
 

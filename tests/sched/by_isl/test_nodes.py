@@ -198,6 +198,12 @@ def test_a_tree_with_a_domain_is_grafted_at_all_times():
     assert added.is_equal(isl.UnionMap("[m] -> { [i, j] -> C[k] : 0 <= k < m; [i, j] -> D[] }"))
 
 
+def test_a_band_of_no_members_is_scaled_by_no_numbers():
+    none = BAND.band_split(0)
+    for change in (none.band_scale, none.band_scale_down, none.band_mod, none.band_tile):
+        assert change([]).band_n_member() == 0
+
+
 def test_members_times_any_numbers():
     assert times(BAND.band_scale([-2, 0])).is_equal(isl.UnionMap("[N] -> { S[i, j] -> [-2i, 0] }"))
     for given in ([2], [2, 3, 4], 2, "ab", [isl.Val("1/2"), 1], ["x", 0], [None, 1]):

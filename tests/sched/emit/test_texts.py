@@ -202,6 +202,14 @@ def test_bounds_of_unions_nest():
     assert "range(min(0, N), max(4, N, M))" in to_python(union)
 
 
+def test_a_bound_of_many_values_is_read_by_a_compiler_in_no_time():
+    """The macros write each argument twice: forty of them in one another were 2^40 times the last one's text."""
+    many = tuple(N * k for k in range(40))
+    text = to_c(For("c0", (Extreme("min", many),), (aff(3),), 1, False, (Call("S", ()),)))
+    depth = max(text[:k].count("(") - text[:k].count(")") for k in range(text.index("c0 = "), text.index(";")))
+    assert text.count("min(") - 1 == 39 and depth <= 8
+
+
 def test_mapped_names_are_loops_of_the_python_text():
     mapped = Scan((Call("S", (var("blockIdx.x"),)),), {"blockIdx.x": N}, {})
     assert to_python(mapped) == "for blockIdx_x in range(N):\n    S(blockIdx_x)"

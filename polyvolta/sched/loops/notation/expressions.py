@@ -23,6 +23,7 @@ from polyvolta.sets.values.simplify import Range, interval
 
 Term = tuple[str, int]
 UNKNOWN: Range = (None, None)
+MANY = 4  # arguments of min and max beyond which there are two halves
 
 
 def summed(terms: Sequence[tuple[Atom, int]], const: int, text: str = "") -> str | None:
@@ -360,9 +361,13 @@ class CSpeller(Speller):
         return f"modd({self.text(num)}, {den})"
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
+        """Of many two halves: the macros write each argument twice, which of one in another makes 2^n times the text."""
         self.used.add(kind)
         if len(texts) == 2:
             return f"{kind}({texts[0]}, {texts[1]})"
+        if len(texts) > MANY:
+            half = (len(texts) + 1) // 2
+            return self.extreme(kind, [self.extreme(kind, some) for some in (texts[:half], texts[half:])])
         whole = texts[-1]
         for text in texts[-2::-1]:
             whole = f"{kind}({text}, {whole})"
