@@ -361,7 +361,7 @@ class CSpeller(Speller):
         return f"modd({self.text(num)}, {den})"
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
-        """Of many two halves: the macros write each argument twice, which of one in another makes 2^n times the text."""
+        """Of many two halves: the macros write each argument twice, n of them in one another 2^n times."""
         self.used.add(kind)
         if len(texts) == 2:
             return f"{kind}({texts[0]}, {texts[1]})"
