@@ -15,8 +15,9 @@ from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import outermost
 from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, has_loops
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, loosened, stated
-from polyvolta.sched.loops.hoisting.needs import less, limiting, needed, needed_cases
+from polyvolta.sched.loops.hoisting.needs import less, limiting, needed
 from polyvolta.sched.loops.outer import Outer
+from polyvolta.sched.loops.parts.alternatives import needed_cases
 from polyvolta.sched.loops.parts.line import in_line
 from polyvolta.sched.loops.parts.wholly import wholly
 from polyvolta.sched.loops.rows.bounds import Bounds, end

@@ -18,13 +18,12 @@ from fractions import Fraction
 from itertools import islice, product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If, negation
-from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied, uncovered, widest
-from polyvolta.sched.loops.few_values import united
+from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied
 from polyvolta.sched.loops.hoisting.met import closer
-from polyvolta.sched.loops.hoisting.plain import cases_of, periodic
+from polyvolta.sched.loops.hoisting.plain import cases_of, periodic, under
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated, plus, without
+from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated
 from polyvolta.sets import Aff, BudgetExceeded, var
 from polyvolta.sets.budgets import bounded
 
@@ -41,25 +40,25 @@ def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
 
 def seldom(known: Known, key: Key, const: int) -> bool:
     """Whether a row `>= 0` holds at no large sizes that are alike: N is 4 at most, or less than M."""
-    found = _growth(known, key, const)
+    found = growth(known, key, const)
     return found is not None and (found[0] < 0 or (found[0] == 0 and found[1] < 0))
 
 
-def _of_remainders(known: Known, key: Key) -> bool:
+def of_remainders(known: Known, key: Key) -> bool:
     """Whether a row `>= 0` over sizes holds for some remainders alone."""
     return known.columns.of_sizes(key) and periodic(known.columns.aff(key, 0))
 
 
-def _growth(known: Known, key: Key, const: int | Fraction) -> tuple[int, int | Fraction] | None:
+def growth(known: Known, key: Key, const: int | Fraction) -> tuple[int, int | Fraction] | None:
     """What a row becomes as all sizes do, (g, c) for multiples of g*n + c at most; None where it speaks of more."""
-    growth, den = 0, 1  # per unit of all sizes, as a fraction
+    rate, den = 0, 1  # per unit of all sizes, as a fraction
     for c, v in key:
         least, most = known.low.get(c), known.high.get(c)
         if c >= LOOP or (least is not None and most is not None):  # no size
             end = most if v > 0 else least
             inside = known.columns.floors.get(c)
             if inside is not None and all(col < LOOP for col, _ in inside[1]):
-                growth = growth * inside[0] + v * den * sum(w for _, w in inside[1])
+                rate = rate * inside[0] + v * den * sum(w for _, w in inside[1])
                 den *= inside[0]
                 const += Fraction(v * inside[2] - min(v, 0) * (inside[0] - 1), inside[0])
             elif end is not None:
@@ -67,8 +66,8 @@ def _growth(known: Known, key: Key, const: int | Fraction) -> tuple[int, int | F
             else:
                 return None
         else:
-            growth += v * den
-    return growth, const
+            rate += v * den
+    return rate, const
 
 
 def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: System) -> System:
@@ -87,7 +86,7 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     found = _common(inner, [s.without(gone, outer.low, outer.high) for s in each])
     within = _common(inner, [s.add(loop).without(gone, outer.low, outer.high) for s in each])
     for row in within.ineqs.items():
-        if seldom(outer, *row) or _of_remainders(outer, row[0]):
+        if seldom(outer, *row) or of_remainders(outer, row[0]):
             found.ge(*row)
     for row in within.mods:
         found.mod(*row)
@@ -121,92 +120,6 @@ def _varying(columns: Columns, col: int, each: Sequence[System]) -> set[int]:
     return gone
 
 
-def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: System) -> list[System]:
-    """Cases on sizes of which one holds where anything in a loop runs, by the conditions in it or their alternatives.
-
-    Of n <= 4 or c0 mod 3 = 0, where 1 <= c0 <= 3 and (n + 2*c0) mod 8 >= 4, the second one leaves c0 = 3, and
-    (n - 1) mod 8 >= 4. Where that takes more than a test a case, or holds at most sizes, one test that each case needs
-    (`_weaker`). None where there is none, or one holds anyway, as where an outermost loop runs, or cases are too many,
-    or a loop outside decides, too: the test would stand in that.
-
-    Parameters
-    ----------
-    outer, inner : what is known outside, and inside.
-    col, loop : its column and its bounds.
-    """
-    cases = [stating(inner, some) for some in islice(_alternatives(body), CASES + 1)]
-    if not 0 < len(cases) <= CASES or not all(_speaks_of_sizes(inner, s, col) for s in cases):
-        return []
-    found: list[System] = []
-    with suppress(BudgetExceeded):
-        for case in cases:
-            found += bounded(WORTH, of_sizes, inner, case.copy().add(loop))
-        found = united(outer, [beyond(outer, s) for s in found if not outer.excludes_exactly(s)])
-        found = widest(outer, found) if len(found) <= CASES else found
-        if len(found) == 1:
-            return found if has_rows(found[0]) and _one_test(outer, found[0]) else []
-        if 1 < len(found) <= CASES and all(_one_test(outer, s) for s in found):
-            return found
-    try:
-        weaker = [bounded(WORTH, _weaker, outer, inner, case.add(loop)) for case in cases]
-    except BudgetExceeded:
-        return []
-    if any(s.everywhere for s in weaker) or not uncovered(inner if col == LOOP else outer, weaker):
-        return []
-    return weaker
-
-
-def _weaker(outer: Known, inner: Known, system: System) -> System:
-    """A row over sizes that holds where values of loops satisfy a system, for some remainders or at small sizes alone.
-
-    None where there is none. Changes the system, which gets what its floors are.
-    """
-    columns, out = inner.columns, System()
-    inside: set[int] = set()  # what is not outside of all loops
-    while more := {c for c in system.columns() if not columns.of_sizes(((c, 1),))} - inside:
-        for floor in more & columns.floors.keys():
-            for row in columns.floor_rows(floor):
-                system.ge(*row)
-        inside |= more
-    rows = list(system.without(inside, outer.low, outer.high).ineqs.items())
-    for floor in sorted(inside & columns.floors.keys()):
-        rows += _landing(columns, system.without(inside - {floor}, outer.low, outer.high), floor)
-    new = [row for row in rows if not outer.implies(*row)]
-    found = [row for row in new if _of_remainders(outer, row[0])] or [row for row in new if seldom(outer, *row)]
-    if found:
-        out.ge(*max(found, key=lambda row: len(row[0])))
-    return out
-
-
-def _landing(columns: Columns, system: System, col: int) -> Iterator[tuple[Key, int]]:
-    """Rows over sizes for a multiple of a column to be between two bounds: 72*k <= N <= 72*k + 27 is N mod 72 <= 27."""
-    for key, const in system.ineqs.items():
-        v, rest = coefficient(key, col), without(key, col)
-        high = system.ineqs.get(negated(key)) if v > 1 and columns.of_sizes(rest) else None
-        if high is not None and const + high < v - 1:
-            whole, shift = columns.quotient(v, negated(rest), high)
-            yield plus(1, rest, v, whole), const + v * shift
-
-
-def _speaks_of_sizes(known: Known, system: System, col: int) -> bool:
-    """Whether there is a parameter in a system, or in a floor of it, and nothing else but a column."""
-    sizes, affs = known.columns.sizes, known.columns.affs
-    names = {n for c in system.columns() if c in affs for n in affs[c].names()}
-    return bool(names & sizes) and names <= sizes | affs[col].names()
-
-
-def _one_test(known: Known, system: System) -> bool:
-    """Whether a system over sizes is a row that is not known, and holds at small ones or for some remainders alone."""
-    if len(system.ineqs) + len(system.eqs) + len(system.mods) > 1:
-        return False
-    for key, const in system.ineqs.items():
-        remainder = any(c in known.columns.floors for c, _ in key)
-        found = _growth(known, key, const)
-        if not seldom(known, key, const) and not (remainder and found is not None and found[0] == 0):
-            return False
-    return True
-
-
 def of_sizes(known: Known, system: System) -> list[System]:
     """Where values of loops that are known of satisfy a system, as disjoint ones over sizes; changes it."""
     for row in known.ineqs.items():
@@ -220,18 +133,6 @@ def of_sizes(known: Known, system: System) -> list[System]:
             for row in known.columns.floor_rows(floor):
                 system.ge(*row)
         gone |= more
-
-
-def _alternatives(body: Sequence[Ast]) -> Iterator[list[Condition]]:
-    """Conditions of which, where something in some code runs, those of one list hold."""
-    for node in body:
-        if not isinstance(node, If):
-            yield []
-            continue
-        plain = [c for c in node.conditions if not isinstance(c, AnyOf)]
-        for some in product(*[c.alternatives for c in node.conditions if isinstance(c, AnyOf)]):
-            for inner in _alternatives(node.body):
-                yield [*plain, *[c for case in some for c in case], *inner]
 
 
 def needed_by_all(known: Known, body: Sequence[Ast]) -> System:
@@ -287,7 +188,7 @@ def less(body: Sequence[Ast], conditions: Sequence[Condition]) -> tuple[Ast, ...
     out: list[Ast] = []
     for node in body:
         if isinstance(node, If):
-            left = tuple(c for c in node.conditions if c not in conditions)
+            left = tuple(d for c in node.conditions if c not in conditions for d in under(c, conditions))
             inside = less(node.body, conditions)
             out += (If(left, inside, node.at),) if left else inside
         else:
@@ -375,7 +276,7 @@ def _by_remainders(known: Known, each: Sequence[System], found: System) -> Syste
         return found
     there = [known.given(steps).given(s) for s, steps in zip(each, stepping, strict=True)]  # the finest ones first
     for row in dict.fromkeys(row for s in each for row in s.ineqs.items()):
-        if _of_remainders(known, row[0]) and not known.given(found).implies(*row):
+        if of_remainders(known, row[0]) and not known.given(found).implies(*row):
             if all(place.implies(*place.loose(*row)) for place in there):
                 found.ge(*row)
     return found

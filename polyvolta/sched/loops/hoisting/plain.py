@@ -166,6 +166,27 @@ def where(c: Condition, known: Sequence[Condition]) -> tuple[Condition, ...]:
     return (AnyOf(tuple(out)),) if len(out) > 1 else out[0] if out else (c,)
 
 
+def under(c: Condition, known: Sequence[Condition]) -> tuple[Condition, ...]:
+    """A condition where others hold, of alternatives without what those of another one say.
+
+    Inside of n = 0 or n >= 3, n = 0 or n >= 3 and i = 1 is n = 0 or i = 1: of the alternatives around it the first one
+    says the first one inside, and the second one says what is left out. None where all of them say one inside.
+    """
+    for around in known:
+        if not isinstance(around, AnyOf) or not isinstance(c, AnyOf):
+            continue
+        undecided = [case for case in around.alternatives if not any(ensures(case, inner) for inner in c.alternatives)]
+        if not undecided:
+            return ()
+        left = [
+            tuple(d for d in inner if not all(ensures(case, (d,)) for case in undecided)) for inner in c.alternatives
+        ]
+        if not all(left):
+            return ()
+        c = AnyOf(tuple(left))
+    return (c,)
+
+
 def needed(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """Conditions without those that another one plainly implies: n >= 2 beside n = 3 or n >= 3."""
     plain = [c for c in conditions if not isinstance(c, AnyOf)]
