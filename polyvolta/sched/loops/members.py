@@ -317,7 +317,10 @@ class BandLoops(Outer):
         conditions = stated(known.columns, rows, writer.tidy)
         search = writer.parted and not told
         cases = needed_cases(known.given(rows), inside.known, body, col, b.system(col)) if search else ()
-        conditions += any_of([stated(known.columns, s, writer.tidy) for s in cases]) if cases else ()
+        if cases:
+            body = less(body, any_of([stated(known.columns, s, writer.tidy) for s in cases]))
+            cases = loosened(known.given(rows), cases)
+            conditions += any_of([stated(known.columns, s, writer.tidy) for s in cases])
         low = FROM_ZERO if low == FROM_ZERO else low
         loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
         return guarded(conditions, (loop,), self.at)

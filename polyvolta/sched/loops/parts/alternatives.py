@@ -56,7 +56,9 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
         weaker = [bounded(WORTH, _weaker, outer, inner, case.add(loop), loop) for case in cases]
     except BudgetExceeded:
         return []
-    if any(s.everywhere for s in weaker) or not uncovered(inner if col == LOOP else outer, weaker):
+    if any(s.everywhere for s in weaker) or not uncovered(outer, weaker):
+        return []
+    if col == LOOP and not uncovered(inner, weaker):
         return []
     return weaker
 
