@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import islice, product
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
-from polyvolta.sched.loops.conditions import beyond, has_rows, uncovered, widest
+from polyvolta.sched.loops.conditions import beyond, has_rows, length, uncovered, widest
 from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.needs import CASES, WORTH, growth, of_remainders, of_sizes, seldom, stating
 from polyvolta.sched.loops.rows.columns import Columns
@@ -53,23 +53,23 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
         if 1 < len(found) <= CASES and all(_one_test(outer, s) for s in found):
             return found
     try:
-        weaker = [bounded(WORTH, _weaker, outer, inner, case.add(loop), loop) for case in cases]
+        each = [bounded(WORTH, _weaker, outer, inner, case.add(loop), loop) for case in cases]
     except BudgetExceeded:
         return []
-    if any(s.everywhere for s in weaker) or not uncovered(outer, weaker):
+    few = [s for s, _ in each if not s.empty]
+    if not few or any(s.everywhere for s in few) or not uncovered(outer, few):
         return []
-    if col == LOOP and not uncovered(inner, weaker):
+    if col == LOOP and not uncovered(inner, few):
         return []
-    return weaker
+    return [s.copy().add(beside) for s, beside in each if not s.empty]
 
 
-def _weaker(outer: Known, inner: Known, system: System, loop: System) -> System:
-    """A few rows over sizes that hold where values of loops satisfy a system, some of them at few sizes alone.
+def _weaker(outer: Known, inner: Known, system: System, loop: System) -> tuple[System, System]:
+    """Rows over sizes that hold where values of loops satisfy a system: those of few sizes, and others beside them.
 
-    At few sizes: an equality, a remainder, a row that only small sizes have, or one of sizes between numbers. One such
-    row is asked for, and what else keeps a long loop from running for nothing, if these are few: not what more
-    iterations satisfy, as M <= N + 3 before a loop to N. None where there are none. Changes the system, which gets what
-    its floors are.
+    Of few sizes: an equality, a step, one row that only small sizes or some remainders have, and what is so of sizes
+    between numbers. Nothing beside them where that makes more than `ROWS`, and nothing that more iterations satisfy: of
+    M <= N + 3 before a loop to N. Changes the system, which gets what its floors are.
     """
     columns = inner.columns
     inside: set[int] = set()  # what is not outside of all loops
@@ -87,26 +87,25 @@ def _weaker(outer: Known, inner: Known, system: System, loop: System) -> System:
     plain = System()
     plain.eqs, plain.mods = list(sizes.eqs), list(sizes.mods)
     for key, const in rows:
-        if all(c not in columns.floors for c, _ in key) and (const < 0 or min(v for _, v in key) < 0):
+        simple = all(c not in columns.floors for c, _ in key) and (const < 0 or min(v for _, v in key) < 0)
+        if simple or (seldom(outer, key, const) and not of_remainders(outer, key)):
             plain.ge(key, const)
-    found = beyond(there, plain)
-    left = found.ineqs
-    longer = {c for key in runs.ineqs for c, v in key if v > 0}
-    few = [row for row in left.items() if seldom(outer, *row)]
-    between = [
-        row
-        for row in left.items()
-        if all(outer.low.get(c) is not None and outer.high.get(c) is not None for c, _ in row[0])
-    ]
-    beside = [row for row in left.items() if row not in few and not any(v > 0 and c in longer for c, v in row[0])]
+    found, beside = beyond(there, plain), System()
+    left, found.ineqs = found.ineqs, {}
+    seldom_so = [row for row in left.items() if seldom(outer, *row)]
     remainders = [row for row in rows if of_remainders(outer, row[0]) and not there.implies(*row)]
-    one = [max(some, key=lambda row: len(row[0])) for some in (few, remainders) if some][:1]
-    if not (one or between or found.eqs or found.mods):
-        return System()
-    found.ineqs = dict([*one, *beside])
-    if len(found.ineqs) + len(found.eqs) + len(found.mods) > ROWS:
-        found.ineqs = dict(one)
-    return found
+    for some in [some for some in (seldom_so, remainders) if some][:1]:
+        found.ge(*max(some, key=lambda row: len(row[0])))
+    longer = {c for key in runs.ineqs for c, v in key if v > 0}
+    for key, const in left.items():
+        if not any(v > 0 and c in longer for c, v in key) and (key, const) not in seldom_so:
+            (found if _between(outer, key) else beside).ge(key, const)
+    return found, beside if length(found) + length(beside) <= ROWS else System()
+
+
+def _between(known: Known, key: Key) -> bool:
+    """Whether all sizes in a row are between numbers."""
+    return all(known.low.get(c) is not None and known.high.get(c) is not None for c, _ in key)
 
 
 def _landing(columns: Columns, system: System, col: int) -> Iterator[tuple[Key, int]]:
