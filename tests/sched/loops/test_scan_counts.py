@@ -103,7 +103,7 @@ TREES = {
                { S[i] -> [(2*((1 - i) mod 2) + 1)]; T[i, j] -> [((1 - i) mod 2)]; U[i, j, k] -> [(i)] }]",
                options: "{ atomic[0] }", child: { sequence: [
                { filter: "{ S[i] }" }, { filter: "{ T[i, j] }" }, { filter: "{ U[i, j, k] }" } ] } } } }""",
-        {-1: 304, 1: 309, 3: 466, 9: 810, 40: 1637},
+        {-1: 301, 1: 305, 3: 461, 9: 808, 40: 1635},
     ),
     "a loop of which all parts need a size, before a condition that fails there": (
         """{ domain: "[N] -> { S[i, j] : 3 <= i <= N and 0 <= j <= i; T[] : N <= 2 }", child: { sequence: [

@@ -1,0 +1,87 @@
+"""What alternatives in a loop need of sizes is asked before it, so that a long one does not run for nothing."""
+
+import pytest
+
+from polyvolta.sched.loops.ast import AnyOf
+from polyvolta.sched.loops.hoisting.plain import under
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import var
+from tests.sched.loops.counting import counted
+from tests.sched.loops.oracle import deviation
+
+LONG = (1000, 1), (1000, 3), (90, 40)  # sizes N and M
+
+
+def guarded(guard, band="[{ S[i] -> [(i)] }]"):
+    return f"""{{ domain: "[N, M] -> {{ S[i] : 0 <= i <= N }}", child: {{ schedule: "{band}",
+      child: {{ guard: "[N, M] -> {{ {guard} }}" }} }} }}"""
+
+
+@pytest.mark.parametrize(
+    "tree, before, inside, tests",
+    [
+        (
+            guarded("[p] : M = 0; [p] : 2M + N = 3 + (p mod 8)", "[N, M] -> [{ S[i] -> [(1 - N - 2i)] }]"),
+            "(M == 0 || 2 * M + N <= 10)",
+            "if (M == 0 || ((2 * M + N - c0 - 3) % 8 == 0 && 2 * M + N >= 3))",
+            (3, 3, 1),
+        ),
+        (
+            guarded("[p] : N = 2M; [p] : M = 3 + (p mod 4)"),
+            "(2 * M == N || (M >= 3 && M <= 6))",
+            "if (2 * M == N || (M - c0 + 1) % 4 == 0)",
+            (3, 3008, 4),
+        ),
+        (
+            guarded("[p] : M = 1 and N mod 2 = 1; [p] : M = 3 + (p mod 4)"),
+            "((M == 1 && (N + 1) % 2 == 0) || M >= 3)",
+            "if ((M == 1 && (N + 1) % 2 == 0) || (M - c0 + 1) % 4 == 0)",
+            (5, 3008, 2),
+        ),
+        (
+            guarded("[p] : N mod 3 = 2; [p] : M <= 3 + (p mod 4)"),
+            "((N + 1) % 3 == 0 || M <= 6)",
+            "if ((N + 1) % 3 == 0 || c0 % 4 + 3 >= M)",
+            (3006, 3006, 2),
+        ),
+        (
+            guarded("[p] : M = 0; [p] : N mod 2 = 0 and p >= N - M and p <= M"),
+            "(M == 0 || (N % 2 == 0 && N <= 2 * M))",
+            "if (M == 0 || (M + c0 >= N && c0 <= M))",
+            (4, 4, 4),
+        ),
+    ],
+)
+def test_what_each_alternative_needs_of_sizes_is_asked_once(tree, before, inside, tests):
+    """By an equality, a step, small sizes or what else few sizes have; and what that says is not asked inside."""
+    tree = Schedule.parse(tree)
+    found = scan(tree)
+    text = str(found)
+    assert before in text and inside in text
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-1, 11) for m in range(-1, 8))
+    assert tuple(counted(found.body, {"N": n, "M": m}) for n, m in LONG) == tests
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "[p] : M = 0; [p] : M = 1 + (p mod 4)",  # M is 0 to 4, as is said before
+        "[p] : M <= N + 3; [p] : M <= p and N mod 2 = 0",  # a longer loop needs no less
+        "[p] : N mod 4 = p mod 4; [p] : N >= 4",
+    ],
+)
+def test_what_holds_anyway_where_a_loop_is_long_is_not_asked_before_it(guard):
+    tree = Schedule.parse(guarded(guard))
+    found = scan(tree)
+    assert "||" not in str(found).split("for")[0]
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-1, 11) for m in range(-1, 8))
+
+
+def test_alternatives_without_what_those_around_them_say():
+    n, i, m = ("ge", var("n") - 3), ("eq", var("i")), ("eq", var("m"))
+    around = AnyOf(((m,), (n,)))
+    assert under(AnyOf(((m,), (n, i))), (around,)) == (AnyOf(((m,), (i,))),)
+    assert under(AnyOf(((m, i), (n, i))), (around,)) == (AnyOf(((m, i), (n, i))),)
+    assert under(around, (around,)) == ()
+    assert under(n, (around,)) == (n,)
