@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import outermost
-from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, has_loops
+from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, conditional, has_loops
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, limiting, needed
 from polyvolta.sched.loops.outer import Outer
-from polyvolta.sched.loops.parts.alternatives import needed_cases
+from polyvolta.sched.loops.parts.alternatives import by_values, needed_cases
 from polyvolta.sched.loops.parts.line import in_line
 from polyvolta.sched.loops.parts.wholly import wholly
 from polyvolta.sched.loops.rows.bounds import Bounds, end
@@ -212,7 +212,11 @@ class BandLoops(Outer):
         else:
             body = self.twice(k, group.parts, b, state)
             if not body:
+                again = self.again(k, group.parts, b, state)
                 body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state, bool(told))
+                if again and by_values(body, self.name(k)):
+                    found = self.unrolled(k, again, b, state)
+                    body = body if has_loops(found) or conditional(found) else found
         return guarded(conditions + told, body, self.at)
 
     def beside_calls(self, k: int, group: Group, state: State, sure: bool) -> tuple[Ast, ...]:
@@ -272,6 +276,22 @@ class BandLoops(Outer):
         finally:
             writer.doubled -= 1
         return () if has_loops(body) else body
+
+    def again(self, k: int, parts: Parts, b: Bounds, state: State) -> Parts:
+        """The parts of a loop of two numbers in a row that may be written out; none of one that is to be a loop.
+
+        Where conditions tell the two apart and none is left at either, that is no more than the calls, without a test.
+        """
+        writer, lanes = self.writer, [lane for _, some in parts for lane in some]
+        if writer.extents or not writer.parted or b.step > 1 or not (b.low and b.high) or b.lows or b.highs:
+            return []
+        if self.loop_type(k, lanes) == "atomic" or (self.child is not None and holds_bands(self.child)):
+            return []
+        ends = [(key, const, a) for key, const, a in (*b.low, *b.high) if len(key) == 1]
+        if len(ends) != 2 or len(b.low) != 1 or len(b.high) != 1:
+            return []
+        found = longest(state.known, b, self.columns[k])
+        return [(shift, [lane.copy() for lane in some]) for shift, some in parts] if found and found[1] == 1 else []
 
     def unrolled(self, k: int, parts: Parts, b: Bounds, state: State) -> tuple[Ast, ...]:
         """The iterations written out."""

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, product
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, For, If, has_loops, within
 from polyvolta.sched.loops.conditions import beyond, has_rows, length, uncovered, widest
 from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.needs import CASES, WORTH, growth, of_remainders, of_sizes, seldom, stating
+from polyvolta.sched.loops.hoisting.plain import mentions
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated, plus, without
@@ -147,3 +148,16 @@ def _alternatives(body: Sequence[Ast]) -> Iterator[list[Condition]]:
         for some in product(*[c.alternatives for c in node.conditions if isinstance(c, AnyOf)]):
             for inner in _alternatives(node.body):
                 yield [*plain, *[c for case in some for c in case], *inner]
+
+
+def by_values(body: Sequence[Ast], name: str) -> bool:
+    """Whether some code is a loop with none inside, in which conditions ask for its value."""
+    if len(body) == 1 and isinstance(body[0], If) and not body[0].other:
+        return by_values(body[0].body, name)
+    return len(body) == 1 and isinstance(body[0], For) and not has_loops(body[0].body) and _asks(body[0].body, name)
+
+
+def _asks(body: Sequence[Ast], name: str) -> bool:
+    """Whether a condition in some code is of a name."""
+    own = any(isinstance(node, If) and any(mentions(c, name) for c in node.conditions) for node in body)
+    return own or any(_asks(within(node), name) for node in body)
