@@ -278,17 +278,17 @@ class BandLoops(Outer):
         return () if has_loops(body) else body
 
     def again(self, k: int, parts: Parts, b: Bounds, state: State) -> Parts:
-        """The parts of a loop of two numbers in a row that may be written out; none of one that is to be a loop.
+        """Copies of the parts of a loop of two numbers in a row, to write them out; none of one that is to be a loop.
 
-        Where conditions tell the two apart and none is left at either, that is no more than the calls, without a test.
+        Where conditions tell the two apart and none is left at either, that is the calls of each, without a test. Code
+        grows by those that both have. None in the code of threads, or above bands, of which code would be made twice.
         """
         writer, lanes = self.writer, [lane for _, some in parts for lane in some]
-        if writer.extents or not writer.parted or b.step > 1 or not (b.low and b.high) or b.lows or b.highs:
+        if writer.extents or not writer.parted or b.step > 1 or b.lows or b.highs:
+            return []
+        if len(b.low) != 1 or len(b.high) != 1 or len(b.low[0][0]) != 1 or len(b.high[0][0]) != 1:  # no numbers
             return []
         if self.loop_type(k, lanes) == "atomic" or (self.child is not None and holds_bands(self.child)):
-            return []
-        ends = [(key, const, a) for key, const, a in (*b.low, *b.high) if len(key) == 1]
-        if len(ends) != 2 or len(b.low) != 1 or len(b.high) != 1:
             return []
         found = longest(state.known, b, self.columns[k])
         return [(shift, [lane.copy() for lane in some]) for shift, some in parts] if found and found[1] == 1 else []
@@ -338,7 +338,7 @@ class BandLoops(Outer):
         search = writer.parted and not told
         cases = needed_cases(known.given(rows), inside.known, body, col, b.system(col)) if search else ()
         if cases:
-            body = less(body, any_of([stated(known.columns, s, writer.tidy) for s in cases]))
+            body = [*less(body, any_of([stated(known.columns, s, writer.tidy) for s in cases]))]
             cases = loosened(known.given(rows), cases)
             conditions += any_of([stated(known.columns, s, writer.tidy) for s in cases])
         low = FROM_ZERO if low == FROM_ZERO else low

@@ -1,12 +1,16 @@
-"""What alternatives in a loop need of sizes is asked before it, so that a long one does not run for nothing."""
+"""What alternatives in a loop need of sizes is asked before it, so that a long one does not run for nothing.
+
+Nor is there a loop of two numbers in a row in which conditions ask which of them it is.
+"""
 
 import pytest
 
-from polyvolta.sched.loops.ast import AnyOf
+from polyvolta.sched.loops.ast import AnyOf, Call, For, If, within
 from polyvolta.sched.loops.hoisting.plain import under
+from polyvolta.sched.loops.parts.alternatives import by_values
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import var
+from polyvolta.sets import aff, var
 from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import deviation
 
@@ -85,3 +89,43 @@ def test_alternatives_without_what_those_around_them_say():
     assert under(AnyOf(((m, i), (n, i))), (around,)) == (AnyOf(((m, i), (n, i))),)
     assert under(around, (around,)) == ()
     assert under(n, (around,)) == (n,)
+
+
+def of_two(options):
+    """T at 1 and 2 of the first member, for one value each or two where N is 0 or 1."""
+    return f"""{{ domain: "[N] -> {{ S[i, j, k] : N <= i <= N + 2 and i - 1 <= j <= 1 and 1 <= k < N;
+      T[i] : 1 <= i <= 3; T[i] : 0 <= i <= N }}", child: {{ schedule: "[
+      {{ S[i, j, k] -> [(k)]; T[i] -> [(i - 3*floor((i + 2)/3) + 2)] }},
+      {{ S[i, j, k] -> [(-2k - 3*floor((-2k)/3))]; T[i] -> [(4*floor(i/4))] }}]", options: "{options}", child: {{
+      sequence: [ {{ filter: "{{ S[i, j, k] }}" }}, {{ filter: "{{ T[i] : 2*floor(i/2) < i }}" }},
+      {{ filter: "{{ T[i] : 2*floor(i/2) = i }}" }} ] }} }} }}"""
+
+
+def test_two_numbers_that_conditions_tell_apart_are_written_out():
+    """With a loop from 1 to 2 there were 11 and 17 tests at 0 and 1; an atomic one stays."""
+    tree = Schedule.parse(of_two("{ separate[0] }"))
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n}) is None for n in range(-1, 14))
+    assert [counted(found.body, {"N": n}) for n in (0, 1, 2)] == [5, 11, 10]
+    atomic = Schedule.parse(of_two("{ atomic[0] }"))
+    found = scan(atomic)
+    assert sum(isinstance(node, For) and node.var == "c0" for node in every(found.body)) == 1
+    assert all(deviation(atomic, found, {"N": n}) is None for n in range(-1, 14))
+
+
+def every(body):
+    return [node for one in body for node in (one, *every(within(one)))]
+
+
+def test_which_loops_are_of_values_that_conditions_ask_for():
+    call, asked = Call("S", (var("c0"),)), ("eq", var("c0") - 1)
+    told = (If((asked,), (call,)), call)
+    assert by_values(loop(told), "c0") and by_values((If((("ge", var("N")),), loop(told)),), "c0")
+    assert not by_values(loop((call,)), "c0")
+    assert not by_values(loop((If((("ge", var("N")),), (call,)),)), "c0")
+    assert not by_values(loop((*told, *loop((call,), "c1"))), "c0")
+    assert not by_values((*loop(told), call), "c0")
+
+
+def loop(body, name="c0"):
+    return (For(name, (aff(1),), (aff(2),), 1, False, body),)
