@@ -37,6 +37,7 @@ from polyvolta.sched.loops.spans.turns import beside_turns, cut_below, holds_ban
 from polyvolta.sched.loops.spans.unions import Place, parted
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.weighing.gaps import apart as free_of_gaps
+from polyvolta.sched.tree import LoopType
 from polyvolta.sets import var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
@@ -66,33 +67,8 @@ class BandLoops(Outer):
         parts = self.cut(k, lanes, state.known)
         out: list[Ast] = []
         for part in parts:
-            loop_type = self.loop_type(k, part)
-            first = self.first(state.known, k)
-            free = [lane for lane in part if self.loop_type(k, [lane]) != loop_type]  # in no region (`cut`)
-            cut = loop_type == "separate" and self.typed("separate", k + 1, part)
-            self.writer.rough |= cut and not all(lane.shadows[k].exact for lane in part)
-            joins, wide = self.writer.joins, self.writer.wide
-            most = CELLS if self.writer.cells else affordable(self.writer.waiting)
-            few = most if wide else CELLS
-            found = groups(state.known, part, k, self.columns, loop_type, first, free, cut and joins, few)
-            if found is None and not wide and most > CELLS:
-                found = groups(state.known, part, k, self.columns, loop_type, first, free, cut, most)
-                joins, wide = joins or found is not None, found is not None
-            shared = found is None or loop_type == "default"
-            if found is None:
-                self.writer.unseparated([lane.piece.statement for lane in part], k, self.at)
-                found = groups(state.known, part, k, self.columns, "core", first) or ()
-            if shared and self.writer.parted:
-                if self.child is None:
-                    found = [g for together in found for g in self.apart(free_of_gaps, state.known, together, k)]
-                if self.child is None and self.settled(k + 1, lanes):
-                    found = [g for together in found for g in valued(together, k, col)]
-                last = self.innermost(k, lanes)
-                found = [p for g in found for p in self.parted(state.known, g, k, outermost(state), last)]
-                if self.settled(k + 1, lanes):
-                    found = [p for g in found for p in self.tested_apart(state.known, g, k)]
-            found = [p for g in found for p in self.beside_turns(state.known, g, k)]
-            for n, group in enumerate(found, 1):
+            found = self.grouped(k, part, lanes, state)
+            for n, (group, loop_type, joins, wide) in enumerate(found, 1):
                 if loop_type == "atomic" and self.writer.parted:
                     one = in_line(state.known, group.lanes, k, self.columns, state.outer)
                     group = group if one is None else Group([one])  # noqa: PLW2901
@@ -100,6 +76,49 @@ class BandLoops(Outer):
                     out += self.group(k, group, state, alone=len(parts) == len(found) == 1)
                 self.writer.limit(out)
         return tuple(out)
+
+    def grouped(
+        self, k: int, part: list[Lane], lanes: list[Lane], state: State
+    ) -> List[tuple[Group, LoopType, bool, bool]]:
+        """The groups of a part of some lanes that share loop k, and how the loop of each is made: its type, whether
+        cells are joined, and whether they are many.
+
+        Lanes of one value that are in no region of an atomic loop (`cut`) need not have it. Where they are in no loop
+        with those that need it, theirs is of the type that holds outside, and is cut as such a loop is: one over 0 and
+        n would look for n in all that is between. What they are cut into stands where they stood, so the order stays.
+        """
+        loop_type, known, col = self.loop_type(k, part), state.known, self.columns[k]
+        first = self.first(known, k)
+        free = [lane for lane in part if self.loop_type(k, [lane]) != loop_type]
+        cut = loop_type == "separate" and self.typed("separate", k + 1, part)
+        self.writer.rough |= cut and not all(lane.shadows[k].exact for lane in part)
+        joins, wide = self.writer.joins, self.writer.wide
+        most = CELLS if self.writer.cells else affordable(self.writer.waiting)
+        few = most if wide else CELLS
+        found = groups(known, part, k, self.columns, loop_type, first, free, cut and joins, few)
+        if found is None and not wide and most > CELLS:
+            found = groups(known, part, k, self.columns, loop_type, first, free, cut, most)
+            joins, wide = joins or found is not None, found is not None
+        shared = found is None or loop_type == "default"
+        if found is None:
+            self.writer.unseparated([lane.piece.statement for lane in part], k, self.at)
+            found = groups(known, part, k, self.columns, "core", first) or ()
+        if shared and self.writer.parted:
+            if self.child is None:
+                found = [g for together in found for g in self.apart(free_of_gaps, known, together, k)]
+            if self.child is None and self.settled(k + 1, lanes):
+                found = [g for together in found for g in valued(together, k, col)]
+            last = self.innermost(k, lanes)
+            found = [p for g in found for p in self.parted(known, g, k, outermost(state), last)]
+            if self.settled(k + 1, lanes):
+                found = [p for g in found for p in self.tested_apart(known, g, k)]
+        out: list[tuple[Group, LoopType, bool, bool]] = []
+        for group in found:
+            if loop_type == "atomic" and all(lane in free for lane in group.lanes):
+                out += self.grouped(k, group.lanes, lanes, state)
+            else:
+                out += [(g, loop_type, joins, wide) for g in self.beside_turns(known, group, k)]
+        return out
 
     def parted(self, known: Known, group: Group, k: int, once: bool, last: bool) -> List[Group]:
         """A group as several that have no holes, if these are found in few steps."""
