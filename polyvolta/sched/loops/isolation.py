@@ -2,6 +2,7 @@
 
     S[i] -> [i] for 0 <= i <= 9, isolated 2 <= a <= 4               loops to 1, to 4 and to 9
     S[0] -> [0], S[2] -> [1], atomic, isolated 1 <= a               two calls, and no loop that looks for either
+    S[] -> [3], T[] -> [n], atomic in isolated 1 <= a <= 3          a loop of both for n from 1 to 3, and two calls
 
 All lanes are cut at each member that has a loop: they keep their order.
 """
@@ -17,9 +18,11 @@ from polyvolta.sched.loops.conditions import implied
 from polyvolta.sched.loops.rows.groups import isolated, share
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane, classes
+from polyvolta.sched.loops.rows.lengths import constant_span
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
+from polyvolta.sched.loops.spans.holes import ONCE, long
 from polyvolta.sched.loops.spans.turns import runs_before, runs_first
 from polyvolta.sched.tree import Node
 
@@ -34,7 +37,8 @@ class Isolation(Around):
         Lanes that have no loop stay whole, and it is noted in which regions they have nothing: the types of loops there
         are not theirs, in an atomic one all would be tested at every value. They are cut where some would have to run
         between the values of an atomic loop, and where no part has all values that such a loop would ask for: each loop
-        has fewer, and what is one value has none. Cost: each region once more.
+        has fewer, and what is one value has none. And where that loop, or one that is written out, may be long, and is
+        not in what is isolated: of 3 and n where 1 to 3 are, n is between these there. Cost: each region once more.
         """
         if not self.settled(k, lanes):
             return self.by_regions(k, lanes, known)
@@ -43,20 +47,45 @@ class Isolation(Around):
             for lane in lanes:
                 if number not in lane.left and self.within(lane, number, k, known) is None:
                     lane.left |= {number}
-        if self.loop_type(k, lanes) != "atomic":
+        loop_type = self.loop_type(k, lanes)
+        if loop_type not in ("atomic", "unroll"):
             return [lanes]
-        after = [lane.left for lane in lanes]
-        free = [lane for lane in lanes if self.loop_type(k, [lane]) != "atomic"]
-        between = share(known, lanes, free, k, self.columns, self.first(known, k))
+        after, between = [lane.left for lane in lanes], False
+        if loop_type == "atomic":
+            free = [lane for lane in lanes if self.loop_type(k, [lane]) != loop_type]
+            between = share(known, lanes, free, k, self.columns, self.first(known, k))
         for lane, left in zip(lanes, before, strict=True):
             lane.left = left
         values = len(classes(lanes, k, self.columns[k]))
         parts = self.by_regions(k, lanes, known) if between or values > 1 else [lanes]
-        if between or all(len(classes(part, k, self.columns[k])) < values for part in parts):
+        fewer = loop_type == "atomic" and all(len(classes(part, k, self.columns[k])) < values for part in parts)
+        if between or fewer or self.shorter(k, lanes, parts, known):
             return parts
         for lane, left in zip(lanes, after, strict=True):
             lane.left = left
         return [lanes]
+
+    def shorter(self, k: int, lanes: list[Lane], parts: List[list[Lane]], known: Known) -> bool:
+        """Whether a loop over lanes may be long, and over one of their parts is not, or has another type.
+
+        Not if what is isolated lies between numbers far apart: a loop of this type would run from one to the other,
+        however near the values are.
+        """
+        loop_type, col = self.loop_type(k, lanes), self.columns[k]
+        shadows = [lane.shadows[k] for lane in lanes]
+        if len(parts) < 2 or not long(known, shadows, col) or constant_span(known, shadows, col, 1) is not None:
+            return False
+        less = False
+        for part in parts:
+            shadows = [lane.shadows[k] for lane in part]
+            if self.loop_type(k, part) == loop_type and long(known, shadows, col):
+                span = constant_span(known, shadows, col, 1)
+                if span is not None and span[1] > ONCE:
+                    return False
+                less |= span is not None
+            else:
+                less = True
+        return less
 
     def by_regions(self, k: int, lanes: list[Lane], known: Known) -> List[list[Lane]]:
         """The lanes cut by one region after another."""
