@@ -1,0 +1,66 @@
+"""Single values of which a band isolates some: no loop runs from one to another one that is far away."""
+
+import pytest
+
+from polyvolta.sched import Schedule, scan
+from tests.sched.loops.counting import counted
+from tests.sched.loops.oracle import deviation
+
+SIZES = (-30, -3, 0, 1, 2, 3, 4, 5, 30)
+BELOW = {
+    "a leaf": "",
+    "a band": """, child: { schedule: "[{ S[i] -> [i]; T[i] -> [i]; U[i] -> [i] }]" }""",
+    "a sequence": """, child: { sequence: [
+        { filter: "{ U[i] }" }, { filter: "{ S[i] }" }, { filter: "{ T[i] }" } ] }""",
+}
+ISOLATED = {  # values of three statements, what is isolated, and how its loop is made
+    "two of which none is isolated at most sizes": ("0", "1 - N", "1 - N", "1 <= p <= 3", "atomic"),
+    "of which sizes say which are": ("0", "N", "M", "1 <= p <= 3", "atomic"),
+    "of which one is at all sizes": ("3", "N", "N", "1 <= p <= 3", "atomic"),
+    "of which one begins what is": ("0", "N", "N", "N <= p <= 2*N", "atomic"),
+    "of which some are, beside separate ones": ("3", "N", "M", "1 <= p <= 3", "atomic[0]; separate"),
+    "of which some are, in loops that are written out": ("0", "N - 1", "N", "1 <= p <= 3", "unroll"),
+}
+
+
+def tree_of(domain, values, isolate, loop_type, below):
+    first, *rest = loop_type.split("[0]; ")
+    types = "; ".join([f"[isolate[] -> {first}[0]]", *[f"{other}[0]" for other in rest]])
+    return Schedule.parse(
+        f"""{{ domain: "[N, M] -> {{ {domain} }}", child: {{ schedule: "[N, M] -> [{{ {values} }}]",
+             options: "[N, M] -> {{ isolate[[] -> [p]] : {isolate}; {types} }}"{below} }} }}"""
+    )
+
+
+@pytest.mark.parametrize("below", BELOW)
+@pytest.mark.parametrize("name", ISOLATED)
+def test_single_values_beside_what_is_isolated_are_in_no_loop_of_its_type(name, below):
+    *values, isolate, loop_type = ISOLATED[name]
+    domain = "; ".join(f"{s}[i] : 0 <= i <= 1" for s in "STU")
+    at = "; ".join(f"{s}[i] -> [{value}]" for s, value in zip("STU", values, strict=True))
+    tree = tree_of(domain, at, isolate, loop_type, BELOW[below])
+    found = scan(tree)
+    sizes = [{"N": n, "M": m} for n in SIZES for m in SIZES]
+    assert [deviation(tree, found, at) for at in sizes] == [None] * len(sizes)
+    assert all(counted(found.body, at) < 100 for at in [{"N": n, "M": m} for n in (-9000, 9000) for m in (-900, 900)])
+
+
+def test_values_of_one_statement_beside_what_is_isolated_are_in_no_loop_of_its_type():
+    tree = tree_of(
+        "S[i, j] : 0 <= i <= 1 and j = 3; S[i, j] : 0 <= i <= 1 and j = N",
+        "S[i, j] -> [j]",
+        "1 <= p <= 3",
+        "atomic",
+        "",
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": 0}) is None for n in range(-4, 12))
+    assert all(counted(found.body, {"N": n, "M": 0}) < 30 for n in (-9000, 9000))
+
+
+def test_values_of_an_atomic_loop_between_numbers_far_apart_are_in_one_loop_from_the_least_of_them():
+    """Of what is isolated from 0 to 9000 a loop of its own would have all of these, however near 3 and N are."""
+    tree = tree_of("S[i] : 0 <= i <= 1; T[i] : 0 <= i <= 1", "S[i] -> [3]; T[i] -> [N]", "0 <= p <= 9000", "atomic", "")
+    found = scan(tree)
+    assert all(deviation(tree, found, {"N": n, "M": 0}) is None for n in range(-4, 12))
+    assert all(counted(found.body, {"N": n, "M": 0}) < 40 for n in (0, 3, 9))
