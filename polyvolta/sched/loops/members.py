@@ -117,7 +117,8 @@ class BandLoops(Outer):
             if loop_type == "atomic" and all(lane in free for lane in group.lanes):
                 out += self.grouped(k, group.lanes, lanes, state)
             else:
-                out += [(g, loop_type, joins, wide) for g in self.beside_turns(known, group, k)]
+                for one in self.beside_turns(known, group, k):
+                    out.append((one, loop_type, joins, wide))  # noqa: PERF401
         return out
 
     def parted(self, known: Known, group: Group, k: int, once: bool, last: bool) -> List[Group]:

@@ -758,6 +758,15 @@ TREES = {
              options: "[N] -> { isolate[[] -> [a]] : 0 <= a < N; [isolate[] -> atomic[0]] }" } }""",
         {0: 4, 1: 3, 9: 3, 40: 3, 1000: 3},
     ),
+    "two values of a statement, which are not isolated at most sizes, where the loop is atomic": (
+        """{ domain: "[N] -> { S[i, j, k] : 0 <= i <= 1 and 1 <= j and 2j <= i + 1 and 0 <= k <= 2;
+                                S[i, j, k] : 0 <= i <= 1 and j = N and N <= 2k <= N + 4 }",
+             child: { schedule: "[N] -> [{ S[i, j, k] -> [(1 - j)] }]",
+             options: "[N] -> { isolate[[] -> [a]] : 1 <= a <= 3; [isolate[] -> atomic[0]] }", child: { sequence: [
+             { filter: "{ S[i, j, k] : i <= 1 }", child: { schedule: "[{ S[i, j, k] -> [(i)] }]" } },
+             { filter: "{ S[i, j, k] : i >= 2 }" } ] } } }""",
+        {-9: 14, 0: 16, 1: 9, 2: 17, 9: 15, 40: 17, 1000: 17},
+    ),
     "single instances in several parts of what a band isolates, in loops that are atomic everywhere": (
         """{ domain: "{ S[i] : 0 <= i <= 2 }", child: { sequence: [
              { filter: "{ S[i] : i <= 0; S[i] : i >= 2 }", child: { schedule: "[{ S[i] -> [(floor(i/2))] },
