@@ -18,7 +18,7 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
-from polyvolta.sched.loops.spans.cases import by_presence, by_sizes, by_strides, by_tests, by_widths
+from polyvolta.sched.loops.spans.cases import by_presence, by_sizes, by_strides, by_tests, by_values, by_widths
 from polyvolta.sched.loops.spans.few import by_order
 from polyvolta.sched.loops.spans.shadows import valued
 from polyvolta.sched.loops.spans.turns import by_turns
@@ -48,6 +48,8 @@ class Outer(Isolation):
             return ()
         if self.loop_type(k, group.lanes) == "unroll" and not self.typed("unroll", 0, group.lanes, k):
             return self.writer.searched([], lambda kn: by_presence(kn, group, k, self.columns[k]), state.known)
+        if self.loop_type(k, group.lanes) == "atomic":
+            return self.writer.searched([], lambda kn: by_values(kn, group, k, self.columns), state.known)
         if self.loop_type(k, group.lanes) not in ("default", "separate"):
             return ()
         search, known = self.writer.searched, state.known
@@ -98,7 +100,8 @@ class Outer(Isolation):
         """Lanes of one value each in the order of these, as a case of what is outside may say; others as a group."""
         if group.cell is not None or not all(valued(lane.shadows[k], self.columns[k]) for lane in group.lanes):
             return [group]
-        return groups(known, group.lanes, k, self.columns, "default", self.first(known, k)) or [group]
+        loop_type = "atomic" if self.loop_type(k, group.lanes) == "atomic" else "default"
+        return groups(known, group.lanes, k, self.columns, loop_type, self.first(known, k)) or [group]
 
     def in_cases(self, cases: List[System], each: List[tuple[Ast, ...]], known: Known) -> tuple[Ast, ...]:
         """The code of cases that are everything, which may be the same in all."""

@@ -36,7 +36,7 @@ from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.lengths import constant_span
 from polyvolta.sched.loops.rows.linear import LOOP, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.strides import common_stride, grid
-from polyvolta.sched.loops.spans.holes import long
+from polyvolta.sched.loops.spans.holes import ONCE, long
 from polyvolta.sched.loops.spans.shadows import valued
 from polyvolta.sched.loops.spans.telling import width
 
@@ -340,6 +340,25 @@ def _of_both(known: Known, col: int) -> bool:
     _, key, _ = known.columns.floors.get(col, (1, (), 0))
     sizes = [known.columns.of_sizes((term,)) for term in key]
     return any(sizes) and not all(sizes)
+
+
+def by_values(known: Known, group: Group, k: int, columns: Sequence[int]) -> list[System]:
+    """Cases of what is outside by which lanes of one value each have it, if these lie between numbers far apart; empty
+    where all always have it, or cases are many.
+
+    Of S[] -> [3] and T[] -> [n] for 0 <= n <= 1000 a loop of both that runs where there is no n has 1001 values, and
+    from 3 to n, or n to 3, where there is. What is in the loop is written in each case.
+    """
+    col, shadows = columns[k], [lane.shadows[k] for lane in group.lanes]
+    if group.cell is not None or not all(valued(s, col) for s in shadows):
+        return []
+    span = constant_span(known, shadows, col, 1)
+    if span is None or span[1] <= ONCE:
+        return []
+    each = [beyond(known, lane.around(k, col, known)) for lane in group.lanes]
+    found = cells(known, [System(), *each], TESTS) or []
+    found = [case for case in found if not known.surely_excludes(case)]
+    return [beyond(known, case) for case in found] if len(found) > 1 else []
 
 
 def by_calls(
