@@ -165,6 +165,25 @@ TREES = {
              sequence: [ { filter: "{ S[i] }" }, { filter: "{ T[i] }" } ] } } } }""",
         {0: 21, 4: 44, 9: 91, 13: 133, 40: 345, 100: 735},
     ),
+    "few values of one statement in the midst of another's many, inside a loop and around one": (
+        """{ domain: "[N] -> { S[k, i] : 0 <= k <= 1 and 0 <= i <= N;
+                               U[k, i, j] : 0 <= k <= 1 and 0 <= j <= 3 and k <= i <= k + 1 and i >= 1 }",
+             child: { schedule: "[{ S[k, i] -> [(k)]; U[k, i, j] -> [(k)] }, { S[k, i] -> [(i)]; U[k, i, j] -> [(i)] },
+               { S[k, i] -> [(2)]; U[k, i, j] -> [(j)] }]" } }""",
+        {0: 42, 1: 42, 2: 43, 9: 57, 40: 119, 100: 239},
+    ),
+    "the same behind it at each of their values, of which two tests tell": (
+        """{ domain: "[N] -> { S[k, i] : 0 <= k <= 1 and 0 <= i <= N;
+                               U[k, i, j] : 0 <= k <= 1 and 0 <= j <= 3 and k <= i <= k + 1 and i >= 1 }",
+             child: { schedule: "[{ S[k, i] -> [(k)]; U[k, i, j] -> [(k)] }, { S[k, i] -> [(i)]; U[k, i, j] -> [(i)] },
+               { S[k, i] -> [(2)]; U[k, i, j] -> [(j + 4)] }]" } }""",
+        {0: 30, 1: 30, 2: 31, 9: 45, 40: 107, 100: 227},
+    ),
+    "a number beside what is there at one remainder of a size: where it is the loop is cut": (
+        """{ domain: "[N] -> { S[]; T[i] : N mod 3 = 2 and 0 <= i < N }", child: { schedule:
+             "[{ S[] -> [(0)]; T[i] -> [(i)] }, { S[] -> [(1)]; T[i] -> [(i mod 2)] }]" } }""",
+        {0: 1, 1: 1, 2: 5, 5: 8, 11: 14, 40: 1},
+    ),
     "an atomic loop at whose places two statements have values, far from a bound that both are within": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and 6i <= N and 0 <= j <= 1 and 2j <= N + 1;
                                T[i] : 0 <= i <= 3 and 6i <= N }", child: { schedule:
@@ -188,7 +207,7 @@ TREES = {
         """{ domain: "[N] -> { T[i, j] : N mod 2 = 1 and 1 <= i < N and 0 <= j <= 3;
                                T[i, j] : N <= 11 and 0 <= i <= 3 and N <= j <= N + 2 }", child: { schedule:
              "[{ T[i, j] -> [(j mod 4)] }]", options: "{ unroll[0] }" } }""",
-        {3: 70, 9: 177, 12: 2, 13: 54, 41: 166},
+        {3: 65, 9: 135, 12: 2, 13: 54, 41: 166},
     ),
     "two statements in one atomic loop that rationals alone have at the same values of all members": (
         """{ domain: "[N] -> { S[i, j] : N <= 1 and N <= 2i <= N + 6 and N <= j <= N + 2; T[] }", child: { schedule:

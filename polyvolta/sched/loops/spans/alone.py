@@ -15,7 +15,8 @@ from itertools import islice, product
 
 from polyvolta.sched.loops.conditions import beyond
 from polyvolta.sched.loops.rows.bounds import bounds
-from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.columns import Row
+from polyvolta.sched.loops.rows.known import Known, difference, sides
 from polyvolta.sched.loops.rows.lanes import Lane
 from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First
@@ -53,13 +54,14 @@ def of_one(known: Known, shadows: Sequence[System], col: int, once: bool, innerm
 
 
 def alone(
-    known: Known, shadows: Sequence[System], col: int, least: int, innermost: bool, much: bool
+    known: Known, shadows: Sequence[System], col: int, least: int, strict: bool, much: bool
 ) -> list[System] | None:
     """The values around all but one of some shadows, and the many that this one has alone; None where none has.
 
-    Where the others are on both sides of these, the values before them and behind. None of fewer than `least` others,
-    whose tests are not worth a loop, unless these have loops inside, and several values between numbers; or but a few
-    values where `much` is asked at each. Of more than `SOME`, all of which would be tested at each value, another one
+    Where the others are on both sides of these, the values before them and behind; a few that it has alone before them,
+    at some places, stay with them. None of fewer than `least` others, whose tests are not worth a loop, unless these
+    have several values between numbers, which is not enough where it is `strict`; or but a few values where `much` is
+    asked at each. Of more than `SOME`, all of which would be tested at each value, another one
     may have many alone of what is around, too: S[i] -> [i] for m <= i <= 3 before 0, and T[i] -> [i] for 0 <= i <= n
     behind 5, of several more for 0 <= i <= 5. It takes a few linear programs for each pair.
     """
@@ -68,24 +70,43 @@ def alone(
             continue
         others = [o for o in shadows if o is not s]
         few = much and all(width(known, o, col, ONCE) for o in others)
-        if len(others) < least and not few and (innermost or not all(span(o, col) for o in others)):
+        if len(others) < least and not few and (strict or not all(span(o, col) for o in others)):
             continue
         around = others[0]
         for o in others[1:]:
             around = hull(known, around, o)
-        rest = difference(known, s, telling(known, s, around))
+        rows = telling(known, s, around)
+        rest = difference(known, s, rows)
+        if len(rest) > 2:
+            around, rest = _many_beside(known, s, rows, col)
         if 0 < len(rest) <= 2 and not all(width(known, left, col, ONCE) for left in rest):
             left = [o.copy().add(around) for o in shadows] if len(shadows) > SOME else []
             left = [o for o in left if not (o.empty or known.excludes(o))]
-            cells = alone(known, left, col, least, innermost, much) if len(left) > 1 else None
+            cells = alone(known, left, col, least, strict, much) if len(left) > 1 else None
             return [*[cell.copy().add(around) for cell in cells or (System(),)], *rest]
-        rest = [] if rest or innermost else [s]
+        rest = [] if rest or strict else [s]
         for o in others:
             rest = [part for left in rest for part in difference(known, left, telling(known, left, o))]
         rest = [left for left in rest if not width(known, left, col, ONCE)]
         if len(rest) == 1:
             return [*rest, *difference(known, System(), telling(known, System(), rest[0]))]
     return None
+
+
+def _many_beside(known: Known, s: System, rows: Sequence[Row], col: int) -> tuple[System, list[System]]:
+    """Of rows of others those beside which a shadow has many values, and what it has there; nothing if what is outside
+    says that it has many alone.
+
+    Of S[i] -> [i] for 0 <= i <= n and others for max(1, k) <= i <= k + 1 and 0 <= k <= 2 it has few before 1 and k: one
+    cut behind k + 1 is enough. A linear program for each row.
+    """
+    around = System()
+    for key, const in rows:
+        if not width(known, s.copy().add(sides(key, const)[1]), col, ONCE):
+            if not coefficient(key, col):
+                return around, []
+            around.ge(key, const)
+    return around, difference(known, s, [*around.every_ge()])
 
 
 def asked(known: Known, lanes: Sequence[Lane], k: int, col: int) -> int:

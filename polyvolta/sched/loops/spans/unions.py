@@ -62,7 +62,7 @@ PROGRAMS = 20_000  # steps of linear programs that may tell where a loop of many
 STEPS = 15_000  # of a search for disjoint pieces of that many, or one that few loops need, beyond which it is given up
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 NEST = 2  # loops inside an outermost one, in each of which one other is tested, for which it is
-MUCH = 3  # tests at each value for which it is where the others have but a few values
+MUCH = 3, 2  # tests at each value for which it is where the others have but a few: innermost, inside and around loops
 
 Items = list[list[Lane]]  # what is to be a loop, each
 
@@ -349,16 +349,17 @@ def _by_sizes(loop: Shared) -> Items | None:
 def _alone(loop: Shared) -> Items | None:
     """The many values that one has alone, if at least two others are not tested there, or three: it is written twice.
 
-    One other is enough if it is tested before each instance and behind it, or if it has few values and an innermost
-    loop asks much at each. Short loops that are left are cut as such in an outermost one.
+    One other is enough if it is tested before each instance and behind it, or if it has few values and a loop that is
+    not outermost asks much at each. Short loops that are left are cut as such in an outermost one.
     """
-    if not (loop.place.outermost or loop.place.innermost):
-        return None
-    least = OTHERS[loop.place.innermost and loop.place.outermost]
-    if len(loop.shadows) <= least and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first):
+    least, strict = OTHERS[loop.place.innermost and loop.place.outermost], loop.place.innermost
+    between = not (loop.place.outermost or loop.place.innermost)
+    if (between or len(loop.shadows) <= least) and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first):
         least = 1
-    much = loop.place.innermost and asked(loop.known, loop.lanes, loop.k, loop.col) >= MUCH
-    what, cells = (loop.known, loop.shadows, loop.col, least, loop.place.innermost, much), None
+    elif between:
+        least, strict = len(loop.shadows), True
+    much = strict and asked(loop.known, loop.lanes, loop.k, loop.col) >= MUCH[between]
+    what, cells = (loop.known, loop.shadows, loop.col, least, strict, much), None
     with suppress(BudgetExceeded):
         cells = alone(*what) if len(loop.shadows) <= SOME else bounded(STEPS, alone, *what)
     items = loop.within(cells)
