@@ -273,7 +273,10 @@ class BandLoops(Outer):
         return *out, *guarded(conditions, some, self.at)
 
     def at_value(self, k: int, parts: Parts, value: Value, state: State, again: bool = False) -> tuple[Ast, ...]:
-        """The code at one value of the member, `again`: of several, for each of which lanes are projected anew."""
+        """The code at one value of the member, `again`: of several, for each of which lanes are projected anew.
+
+        So they are at a single one that leaves loops inside values: of N <= 2*i <= N + 3 and i mod 3 = 0 it leaves one.
+        """
         out: list[Ast] = []
         for shift, lanes in parts:
             fixed = [lane.fix(k, self.columns[k], *value) for lane in lanes]
@@ -285,6 +288,10 @@ class BandLoops(Outer):
                 if lane.piece.system.mods or lane.piece.locals():
                     lane.piece.fix_floors()
                     lane.project(self.columns, state.known, k + 1)
+            if self.writer.parted and not again:
+                for lane, old in zip(fixed, lanes, strict=True):
+                    if not lane.empty and old.resolves(k, self.columns):
+                        lane.resolve(k, self.columns, state.known)
             out += self.moved(k, there).visit(k + 1, inside, state.below(e))
         return tuple(out)
 

@@ -184,6 +184,12 @@ TREES = {
              "[{ S[] -> [(0)]; T[i] -> [(i)] }, { S[] -> [(1)]; T[i] -> [(i mod 2)] }]" } }""",
         {0: 1, 1: 1, 2: 5, 5: 8, 11: 14, 40: 1},
     ),
+    "remainders of an iterator of which those outside, numbers all, leave one value: no loop looks for it": (
+        """{ domain: "[N] -> { S[i] : N <= 2i <= N + 3; T[] }", child: { schedule:
+             "[{ S[i] -> [(i mod 3)]; T[] -> [(1)] }, { S[i] -> [(i mod 4)]; T[] -> [(0)] }]",
+             options: "{ separate[0] }" } }""",
+        {0: 3, 1: 3, 2: 3, 9: 3, 40: 3},
+    ),
     "an atomic loop at whose places two statements have values, far from a bound that both are within": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= 3 and 6i <= N and 0 <= j <= 1 and 2j <= N + 1;
                                T[i] : 0 <= i <= 3 and 6i <= N }", child: { schedule:

@@ -22,6 +22,7 @@ from polyvolta.sched.loops.rows.steps import (
     multiples,
     of_multiples,
     one_multiple,
+    sums,
     whole,
 )
 from polyvolta.sets import BudgetExceeded
@@ -292,6 +293,16 @@ class Lane:
             piece.settle()
             found = True
         return found
+
+    def resolve(self, k: int, columns: Sequence[int], known: Known) -> None:
+        """Put in what sums of columns inside are now that loop k has a value (`sums`), and project what is left."""
+        piece, outer = self.piece, lambda key: outside(key, columns[k] - LOOP + 1)
+        piece.fix_floors()
+        while not piece.system.empty and (one := next(sums(piece.system, outer), None)):
+            row, *floor = one
+            piece.system.eq(*total([(1, (row, 0, 1)), (-1, piece.outer_floor(*floor))])[:2])
+            piece.settle()
+        self.project(columns, known, k + 1)
 
     def at_multiples(self, k: int, columns: Sequence[int], known: Known) -> Lane:
         """The lane with equalities for congruences that numbers leave one multiple, for its loops from number k on.

@@ -228,6 +228,20 @@ def pinned(
                 yield from pinned(bounded(WORTH, system.without, inside - {col}), outer)
 
 
+def sums(system: System, outer: Callable[[Key], bool]) -> Iterator[tuple[Key, int, Key, int]]:
+    """Sums of several columns inside, local ones among them, of which two inequalities leave one value of what is
+    outside: (sum, d, key, const) where that is floor((key . x + const)/d).
+
+    Of N <= 24*q - 6*c <= N + 3 it is 4*q - c = floor((N + 3)/6), so c has one value modulo 4. Cost: a look at each row.
+    """
+    for key, const in system.ineqs.items():
+        high = system.ineqs.get(negated(key)) if len(key) > 1 and key[-1][0] >= LOCAL and key[-1][1] < -1 else None
+        inside = [(c, v) for c, v in key if not outer(((c, v),))] if high is not None else ()
+        d = gcd(*[v for _, v in inside]) if len(inside) > 1 else 0
+        if high is not None and d > const + high:
+            yield tuple([(c, -v // d) for c, v in inside]), d, tuple([t for t in key if t not in inside]), const
+
+
 def multiples(system: System, outer: Callable[[Key], bool]) -> Iterator[tuple[Key, int, int, tuple[int, Key, int]]]:
     """Congruences of several columns inside whose multiple bounds leave one value of what is outside.
 
