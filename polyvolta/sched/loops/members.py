@@ -33,6 +33,7 @@ from polyvolta.sched.loops.spans.cases import by_calls
 from polyvolta.sched.loops.spans.endless import comes_by, endless_lanes, refuse
 from polyvolta.sched.loops.spans.ends import ends
 from polyvolta.sched.loops.spans.few import apart, beside_few, beside_others
+from polyvolta.sched.loops.spans.holes import long
 from polyvolta.sched.loops.spans.turns import beside_turns, cut_below, holds_bands
 from polyvolta.sched.loops.spans.unions import Place, parted
 from polyvolta.sched.loops.state import State
@@ -134,14 +135,15 @@ class BandLoops(Outer):
         return [p for g in found for p in self.apart(beside, known, g, k)] if once else found
 
     def parted_anew(self, k: int, group: Group, state: State) -> List[Group]:
-        """A group in a case of what is outside as several that have no holes: others are there than without the case.
+        """A group in a case of remainders as several that have no holes: others are there than without the case.
 
         Of S[] -> [0] and T[i] -> [i] for odd n no loop is cut at 0 for T, which half of the sizes lack; where n is odd
-        one is. Cost: the search for these once more, for each case.
+        one is. Short loops stay as they are. Cost: the search for these once more, for each case.
         """
-        if group.cell is not None or not self.writer.parted or self.loop_type(k, group.lanes) != "default":
+        lanes, default = group.lanes, self.loop_type(k, group.lanes) == "default"
+        if not (default and group.cell is None and long(state.known, [g.shadows[k] for g in lanes], self.columns[k])):
             return [group]
-        return self.parted(state.known, group, k, outermost(state), self.innermost(k, group.lanes))
+        return self.parted(state.known, group, k, outermost(state), self.innermost(k, lanes))
 
     def beside_turns(self, known: Known, group: Group, k: int) -> List[Group]:
         """A group as several in which an atomic loop inside has no holes, if these are found in few steps."""
@@ -200,7 +202,7 @@ class BandLoops(Outer):
             inside = state.knowing(case)
             left = [lane.copy() for lane in lanes if not inside.known.excludes(lane.shadows[k])]  # loops settle floors
             turns = self.in_turn(k, Group(left, group.cell), inside.known)
-            turns = [part for g in turns for part in self.parted_anew(k, g, inside)]
+            turns = [part for g in turns for part in self.parted_anew(k, g, inside)] if case.mods else turns
             turns = [part for g in turns for part in self.beside_turns(inside.known, g, k)]
             each.append(tuple([node for g in turns for node in self.group(k, g, inside, sure, decided=True)]))
         if cases:

@@ -77,7 +77,7 @@ def alone(
             around = hull(known, around, o)
         rows = telling(known, s, around)
         rest = difference(known, s, rows)
-        if len(rest) > 2:
+        if few and len(rest) > 2:
             around, rest = _many_beside(known, s, rows, col)
         if 0 < len(rest) <= 2 and not all(width(known, left, col, ONCE) for left in rest):
             left = [o.copy().add(around) for o in shadows] if len(shadows) > SOME else []
@@ -109,13 +109,21 @@ def _many_beside(known: Known, s: System, rows: Sequence[Row], col: int) -> tupl
     return around, difference(known, s, [*around.every_ge()])
 
 
-def asked(known: Known, lanes: Sequence[Lane], k: int, col: int) -> int:
-    """How many rows that its bounds do not ensure loop k asks of some lanes at each value, congruences included."""
+def asked(known: Known, lanes: Sequence[Lane], k: int, col: int, own: bool = False) -> int:
+    """How many rows that its bounds do not ensure loop k asks of some lanes at each value, congruences included.
+
+    Parameters
+    ----------
+    own : count those of its column alone, of lanes that have several values: others are one test, or before it.
+    """
     b = bounds(known, [lane.shadows[k] for lane in lanes], col)
     if b is None:
         return 0
     inside = b.within(known, col)
     each = [beyond(inside, lane.shadows[k]) for lane in lanes]
+    if own:
+        several = [rows for rows, lane in zip(each, lanes, strict=True) if not valued(lane.shadows[k], col)]
+        return sum(coefficient(key, col) != 0 for rows in several for key, _ in rows.every_ge())
     return sum(len([*rows.every_ge()]) + len(rows.mods) for rows in each)
 
 

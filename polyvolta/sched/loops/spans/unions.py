@@ -62,7 +62,7 @@ PROGRAMS = 20_000  # steps of linear programs that may tell where a loop of many
 STEPS = 15_000  # of a search for disjoint pieces of that many, or one that few loops need, beyond which it is given up
 OTHERS = 2, 3  # shadows for whose tests it is worth to write a loop of another one twice: in a nest of loops, alone
 NEST = 2  # loops inside an outermost one, in each of which one other is tested, for which it is
-MUCH = 3, 2  # tests at each value for which it is where the others have but a few: innermost, inside and around loops
+MUCH = 3  # tests at each value for which it is where the others have but a few values
 
 Items = list[list[Lane]]  # what is to be a loop, each
 
@@ -354,11 +354,11 @@ def _alone(loop: Shared) -> Items | None:
     """
     least, strict = OTHERS[loop.place.innermost and loop.place.outermost], loop.place.innermost
     between = not (loop.place.outermost or loop.place.innermost)
-    if (between or len(loop.shadows) <= least) and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first):
-        least = 1
-    elif between:
+    if between:
         least, strict = len(loop.shadows), True
-    much = strict and asked(loop.known, loop.lanes, loop.k, loop.col) >= MUCH[between]
+    elif len(loop.shadows) <= least and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first):
+        least = 1
+    much = strict and asked(loop.known, loop.lanes, loop.k, loop.col, between) >= MUCH
     what, cells = (loop.known, loop.shadows, loop.col, least, strict, much), None
     with suppress(BudgetExceeded):
         cells = alone(*what) if len(loop.shadows) <= SOME else bounded(STEPS, alone, *what)
