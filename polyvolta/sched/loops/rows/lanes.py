@@ -299,8 +299,8 @@ class Lane:
         piece, outer = self.piece, lambda key: outside(key, columns[k] - LOOP + 1)
         piece.fix_floors()
         while not piece.system.empty and (one := next(sums(piece.system, outer), None)):
-            row, *floor = one
-            piece.system.eq(*total([(1, (row, 0, 1)), (-1, piece.outer_floor(*floor))])[:2])
+            row, d, key, const = one
+            piece.system.eq(*total([(1, (row, 0, 1)), (-1, piece.outer_floor(d, key, const))])[:2])
             piece.settle()
         self.project(columns, known, k + 1)
 

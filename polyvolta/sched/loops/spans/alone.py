@@ -58,12 +58,12 @@ def alone(
 ) -> list[System] | None:
     """The values around all but one of some shadows, and the many that this one has alone; None where none has.
 
-    Where the others are on both sides of these, the values before them and behind; a few that it has alone before them,
-    at some places, stay with them. None of fewer than `least` others, whose tests are not worth a loop, unless these
-    have several values between numbers, which is not enough where it is `strict`; or but a few values where `much` is
-    asked at each. Of more than `SOME`, all of which would be tested at each value, another one
-    may have many alone of what is around, too: S[i] -> [i] for m <= i <= 3 before 0, and T[i] -> [i] for 0 <= i <= n
-    behind 5, of several more for 0 <= i <= 5. It takes a few linear programs for each pair.
+    Where the others are on both sides of these, the values before them and behind. None of fewer than `least` others,
+    whose tests are not worth a loop, unless these have several values between numbers, which is not enough where it is
+    `strict`; or but a few values where `much` is asked at each: a few that it has alone at some places stay with these.
+    Of more than `SOME`, all of which would be tested at each value, another one may have many alone of what is around,
+    too: S[i] -> [i] for m <= i <= 3 before 0, and T[i] -> [i] for 0 <= i <= n behind 5, of several for 0 <= i <= 5.
+    It takes a few linear programs for each pair.
     """
     for s in shadows if len(shadows) <= TAILS else ():
         if width(known, s, col, ONCE):
