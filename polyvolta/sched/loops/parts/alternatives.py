@@ -32,8 +32,8 @@ def needed_cases(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop
 
     Of n <= 4 or c0 mod 3 = 0, where 1 <= c0 <= 3 and (n + 2*c0) mod 8 >= 4, the second one leaves c0 = 3, and
     (n - 1) mod 8 >= 4. Where that takes more than a test a case, or holds at most sizes, a few tests that each case
-    needs (`_weaker`). None where there is none, or one holds anyway, as where an outermost loop runs, or cases are too many,
-    or a loop outside decides, too: the test would stand in that.
+    needs (`_weaker`). None where there is none, or one holds anyway, as where an outermost loop runs, or cases are too
+    many, or a loop outside decides, too: the test would stand in that.
 
     Parameters
     ----------
