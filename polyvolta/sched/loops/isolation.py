@@ -15,10 +15,11 @@ from typing import Self
 
 from polyvolta.sched.loops.around import Around
 from polyvolta.sched.loops.conditions import implied
+from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.groups import isolated, share
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes
-from polyvolta.sched.loops.rows.lengths import constant_span
+from polyvolta.sched.loops.rows.lengths import constant_span, longest
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.rows.pieces import Value
@@ -69,8 +70,8 @@ class Isolation(Around):
     def shorter(self, k: int, lanes: list[Lane], parts: List[list[Lane]], known: Known) -> bool:
         """Whether a loop over lanes may be long, and over one of their parts is not, or has another type.
 
-        Not if what is isolated lies between numbers far apart, and no cases are made of it (`by_values`): a loop of
-        this type would run from one number to the other, however near the values are.
+        Not if what is isolated lies between ends far apart, be they numbers or not, and no cases are made of it
+        (`by_values`): a loop of this type would run from one to the other, however near the values are.
         """
         loop_type, col = self.loop_type(k, lanes), self.columns[k]
         shadows = [lane.shadows[k] for lane in lanes]
@@ -80,11 +81,12 @@ class Isolation(Around):
         for part in parts:
             shadows = [lane.shadows[k] for lane in part]
             if self.loop_type(k, part) == loop_type and long(known, shadows, col):
-                span = constant_span(known, shadows, col, 1)
-                wide = span is not None and span[1] > ONCE
+                b = bounds(known, shadows, col)
+                found = constant_span(known, shadows, col, 1) or (b and longest(known, b, col))
+                wide = found is not None and found[1] > ONCE
                 if wide and not self.writer.searched([], by_values, known, Group(part), k, self.columns):
                     return False
-                less |= span is not None
+                less |= found is not None
             else:
                 less = True
         return less

@@ -17,7 +17,7 @@ from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparison
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, limiting, needed
 from polyvolta.sched.loops.outer import Outer
-from polyvolta.sched.loops.parts.alternatives import by_values, needed_cases
+from polyvolta.sched.loops.parts.alternatives import asks_which, needed_cases
 from polyvolta.sched.loops.parts.line import in_line
 from polyvolta.sched.loops.parts.wholly import wholly
 from polyvolta.sched.loops.rows.bounds import Bounds, end
@@ -247,7 +247,7 @@ class BandLoops(Outer):
             if not body:
                 again = self.again(k, group.parts, b, state)
                 body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state, bool(told))
-                if again and by_values(body, self.name(k)):
+                if again and asks_which(body, self.name(k)):
                     found = self.unrolled(k, again, b, state)
                     body = body if has_loops(found) or conditional(found) else found
         return guarded(conditions + told, body, self.at)

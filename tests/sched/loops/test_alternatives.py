@@ -7,7 +7,7 @@ import pytest
 
 from polyvolta.sched.loops.ast import AnyOf, Call, For, If, within
 from polyvolta.sched.loops.hoisting.plain import under
-from polyvolta.sched.loops.parts.alternatives import by_values
+from polyvolta.sched.loops.parts.alternatives import asks_which
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import aff, var
@@ -120,11 +120,11 @@ def every(body):
 def test_which_loops_are_of_values_that_conditions_ask_for():
     call, asked = Call("S", (var("c0"),)), ("eq", var("c0") - 1)
     told = (If((asked,), (call,)), call)
-    assert by_values(loop(told), "c0") and by_values((If((("ge", var("N")),), loop(told)),), "c0")
-    assert not by_values(loop((call,)), "c0")
-    assert not by_values(loop((If((("ge", var("N")),), (call,)),)), "c0")
-    assert not by_values(loop((*told, *loop((call,), "c1"))), "c0")
-    assert not by_values((*loop(told), call), "c0")
+    assert asks_which(loop(told), "c0") and asks_which((If((("ge", var("N")),), loop(told)),), "c0")
+    assert not asks_which(loop((call,)), "c0")
+    assert not asks_which(loop((If((("ge", var("N")),), (call,)),)), "c0")
+    assert not asks_which(loop((*told, *loop((call,), "c1"))), "c0")
+    assert not asks_which((*loop(told), call), "c0")
 
 
 def loop(body, name="c0"):

@@ -75,3 +75,17 @@ def test_values_isolated_between_numbers_far_apart_are_not_looked_for_in_all_of_
     found = scan(tree)
     assert all(deviation(tree, found, {"N": n, "M": 3}) is None for n in range(-4, 12))
     assert all(counted(found.body, {"N": n, "M": 3}) < 60 for n in (-3, 0, 3, 9))
+
+
+def test_what_is_isolated_between_ends_far_apart_that_move_is_no_loop_for_two_values():
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[] : N mod 2 = 0; T[] : N <= M }", child: {
+             schedule: "[N, M] -> [{ S[] -> [(0)]; T[] -> [(M)] }]",
+             options: "[N, M] -> { isolate[[] -> [p]] : N - 3000 <= p <= N; [isolate[] -> atomic[0]] }",
+             child: { sequence: [ { filter: "{ T[] }" }, { filter: "{ S[] }" } ] } } }"""
+    )
+    found = scan(tree)
+    for n, m in ((2, 2), (3, 3), (8, 8), (8, 20), (-4, 3)):
+        sizes = {"N": n, "M": m}
+        assert deviation(tree, found, sizes) is None
+        assert counted(found.body, sizes) < 100

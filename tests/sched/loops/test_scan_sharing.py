@@ -1,5 +1,7 @@
 """Which statements share a loop, and what the loop knows: no tests where bounds and strides can say it."""
 
+from itertools import permutations
+
 import pytest
 
 from polyvolta.sched.loops.ast import Block, Call, For, If, within
@@ -442,3 +444,26 @@ def test_a_filter_that_lets_nothing_pass_in_a_loop_does_not_cut_it():
                { filter: "[M] -> { T[i, j] : M <= -1 }", child: { schedule: "[{ T[i, j] -> [(i)] }]" } } ] } } }"""
     )
     assert_scans(tree, [{"M": m} for m in (-2, -1, 0, 1, 3, 8, 12)])
+
+
+@pytest.mark.parametrize("order", [*permutations("STU")])
+@pytest.mark.parametrize("options", ["atomic[0]", "separate[0]", ""])
+def test_a_remainder_that_leaves_one_of_two_equal_values_gives_their_loop_no_stride(order, options):
+    """S and U are at N, S at even ones alone: at odd ones U is beside the values of T, which have a stride of 8."""
+    domain = {"S": "S[] : N mod 2 = 0", "T": "T[i] : 0 <= i <= 3", "U": "U[]"}
+    values = {"S": "S[] -> [(N)]", "T": "T[i] -> [(8i)]", "U": "U[] -> [(N)]"}
+    tree = Schedule.parse(
+        f"""{{ domain: "[N] -> {{ {"; ".join(map(domain.get, order))} }}", child: {{
+             schedule: "[N] -> [{{ {"; ".join(map(values.get, order))} }}]", options: "{{ {options} }}" }} }}"""
+    )
+    assert_scans(tree, [{"N": n} for n in range(-3, 28)])
+
+
+@pytest.mark.parametrize("options", ["", "atomic[1]", "separate[1]", "atomic[0]; atomic[1]", "separate[0]"])
+def test_nor_does_a_remainder_of_a_loop_outside(options):
+    tree = Schedule.parse(
+        f"""{{ domain: "{{ S[k] : 0 <= k < 9 and k mod 2 = 0; T[k, i] : 0 <= k < 9 and 0 <= i <= 3;
+             U[k] : 0 <= k < 9 }}", child: {{ schedule: "[{{ S[k] -> [(k)]; T[k, i] -> [(k)]; U[k] -> [(k)] }},
+             {{ S[k] -> [(k)]; T[k, i] -> [(8i)]; U[k] -> [(k)] }}]", options: "{{ {options} }}" }} }}"""
+    )
+    assert_scans(tree)

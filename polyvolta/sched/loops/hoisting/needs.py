@@ -102,17 +102,14 @@ def limiting(inner: Known, body: Sequence[Ast], col: int) -> list[tuple[Key, int
     if any(isinstance(node, Call) for node in body):
         return []
     rows = required(inner, body).every_ge()
-    gone = _varying(inner.columns, col, []) - {col}  # floors that vary with it are no bounds
+    gone = inner.columns.floors_of(col)  # which are no bounds: they vary with it
     found = [(key, const, abs(coefficient(key, col))) for key, const in rows if gone.isdisjoint(c for c, _ in key)]
     return [side for side in found if side[2]]
 
 
 def _varying(columns: Columns, col: int, each: Sequence[System]) -> set[int]:
     """The column of a loop and the floors that it is in; the systems get what those in them are."""
-    gone = {col}
-    for floor, (_, key, _) in columns.floors.items():  # the inner ones come first
-        if any(c in gone for c, _ in key):
-            gone.add(floor)
+    gone = {col, *columns.floors_of(col)}
     for s in each:
         for floor in (s.columns() & gone).difference({col}):
             for row in columns.floor_rows(floor):
@@ -190,7 +187,7 @@ def less(body: Sequence[Ast], conditions: Sequence[Condition]) -> tuple[Ast, ...
         if isinstance(node, If):
             left = tuple(d for c in node.conditions if c not in conditions for d in under(c, conditions))
             inside = less(node.body, conditions)
-            out += (If(left, inside, node.at),) if left else inside
+            out += (replace(node, conditions=left, body=inside),) if left else inside
         else:
             out.append(replace(node, body=less(node.body, conditions)) if isinstance(node, Block) else node)
     return tuple(out)

@@ -150,10 +150,10 @@ def _alternatives(body: Sequence[Ast]) -> Iterator[list[Condition]]:
                 yield [*plain, *[c for case in some for c in case], *inner]
 
 
-def by_values(body: Sequence[Ast], name: str) -> bool:
+def asks_which(body: Sequence[Ast], name: str) -> bool:
     """Whether some code is a loop with none inside, in which conditions ask for its value."""
     if len(body) == 1 and isinstance(body[0], If) and not body[0].other:
-        return by_values(body[0].body, name)
+        return asks_which(body[0].body, name)
     return len(body) == 1 and isinstance(body[0], For) and not has_loops(body[0].body) and _asks(body[0].body, name)
 
 

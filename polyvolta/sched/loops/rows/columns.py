@@ -130,6 +130,21 @@ class Columns:
                 key, const = tuple([(k, w // g) for k, w in key]), const // g
         return key, const
 
+    def floors_of(self, col: int) -> set[int]:
+        """The floors in which a column is, be it in one that is in them.
+
+        >>> columns = Columns(["N"], ["N"])
+        >>> half = columns.floor(2, ((columns.name("N"), 1),), 0)
+        >>> other = columns.floor(3, ((half, 1),), 0)
+        >>> columns.floors_of(columns.name("N")) == {half, other}, columns.floors_of(half) == {other}
+        (True, True)
+        """
+        found = {col}
+        for floor, (_, key, _) in self.floors.items():  # the inner ones come first
+            if any(c in found for c, _ in key):
+                found.add(floor)
+        return found - {col}
+
     def without_mods(self, system: System) -> System:
         """The system with its congruences as equalities with floors."""
         out = system.copy()

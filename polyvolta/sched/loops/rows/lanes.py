@@ -400,8 +400,8 @@ def linked(lanes: Iterable[Lane], near: Callable[[Lane, Lane], bool]) -> list[li
 
 def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
     """What all lanes of a class say: their shadow if they have one, else its rows that speak of the column."""
-    first = lanes[0].shadows[k]
-    if all(lane.shadows[k].ineqs == first.ineqs and lane.shadows[k].eqs == first.eqs for lane in lanes[1:]):
+    first, *others = [lane.shadows[k] for lane in lanes]
+    if all((s.ineqs, s.eqs, s.mods) == (first.ineqs, first.eqs, first.mods) for s in others):
         return first
     ineqs, eqs, mods = first.rows_of(col)
     out = System()

@@ -347,7 +347,9 @@ def beside_turns(
     if not _holed(inside, lanes, j, columns, first):
         return []
     found = [beyond(inside, s) for by in (0, 1) for s in _overlaps(known, lanes, k + 1, j, columns, by)]
+    varying = known.columns.floors_of(col)  # of rows with these one side need not be before the other
     rows = dict.fromkeys(row for s in found for row in s.every_ge() if coefficient(row[0], col))
+    rows = [row for row in rows if varying.isdisjoint(c for c, _ in row[0])]
     upper = [row if coefficient(row[0], col) > 0 else (negated(row[0]), -row[1] - 1) for row in rows]
 
     def filled(some: Sequence[Lane]) -> bool:
