@@ -1,3 +1,6 @@
+import functools
+import gc
+
 import pytest
 
 
@@ -5,3 +8,11 @@ import pytest
 def shared_loops(monkeypatch):
     """Loops as the rules have them that cut shared ones one by one: never all of them cut (`weighing.cells`)."""
     monkeypatch.setattr("polyvolta.sched.loops.scan.dense", lambda *_: False)
+
+
+@pytest.fixture
+def nothing_remembered():
+    """No function of the package remembers what tests before asked of it: how far searches of few steps get is alike."""
+    for found in gc.get_objects():
+        if isinstance(found, functools._lru_cache_wrapper) and (found.__module__ or "").startswith("polyvolta"):
+            found.cache_clear()

@@ -76,6 +76,7 @@ def test_a_multiple_that_sizes_leave_is_asked_for_before_the_loops_over_its_part
         ),
     ],
 )
+@pytest.mark.usefixtures("nothing_remembered")
 def test_sizes_that_leave_nothing_stand_before_loops_with_what_an_extension_adds(beside, where, added, tests):
     """X comes where T does, or S: loops of T alone need what T does, also beside S, which has no size."""
     zeros = ("S[i] -> [(0)]; " if beside else "",) * 2
