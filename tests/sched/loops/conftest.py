@@ -12,7 +12,7 @@ def shared_loops(monkeypatch):
 
 @pytest.fixture
 def nothing_remembered():
-    """No function of the package remembers what tests before asked of it: how far searches of few steps get is alike."""
+    """No function of the package remembers what was asked before: searches of few steps get as far in any order."""
     for found in gc.get_objects():
         if isinstance(found, functools._lru_cache_wrapper) and (found.__module__ or "").startswith("polyvolta"):
             found.cache_clear()

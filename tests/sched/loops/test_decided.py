@@ -1,6 +1,6 @@
 """What follows from each bound that a loop may have is no test in it."""
 
-from polyvolta.sched.loops.ast import AnyOf, Call, Choice, Extreme, For, If
+from polyvolta.sched.loops.ast import AnyOf, Block, Call, Choice, Extreme, For, If
 from polyvolta.sched.loops.hoisting.decided import without_decided
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
@@ -71,6 +71,7 @@ def test_what_runs_nowhere_is_left_out():
         If((("ge", N - 9),), (b,)),
     )
     assert without_decided(known(), (If((small,), (If((large,), (b,)),)),)) == ()
+    assert without_decided(known(), (Block("mark", (never,)),)) == ()
     assert without_decided(known(), (If((small,), (never, If((("ge", N),), (b,)))),)) == (If((small, ("ge", N)), (b,)),)
 
 

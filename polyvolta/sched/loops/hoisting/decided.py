@@ -17,7 +17,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice, product
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If, mapped, negation
+from polyvolta.sched.loops.ast import (
+    AnyOf,
+    Ast,
+    Bound,
+    Call,
+    Choice,
+    Condition,
+    Extreme,
+    For,
+    If,
+    mapped,
+    negation,
+    within,
+)
 from polyvolta.sched.loops.conditions import guarded
 from polyvolta.sched.loops.hoisting.either import holds
 from polyvolta.sched.loops.hoisting.needs import extent, stating
@@ -62,7 +75,8 @@ def _without(known: Known, node: Ast, cases: Sequence[System]) -> tuple[Ast, ...
             if not other and len(inside) == 1 and isinstance(only := inside[0], If) and not only.other:
                 left, inside = (*left, *only.conditions), only.body
             return (replace(node, conditions=left, body=inside, other=other),)
-    return (mapped(node, lambda inner: without_decided(known, inner, cases)),)
+    left = mapped(node, lambda inner: without_decided(known, inner, cases))
+    return (left,) if within(left) else ()
 
 
 def _where_it_runs(known: Known, rows: System, body: tuple[Ast, ...], cases: Sequence[System]) -> tuple[Ast, ...]:
