@@ -20,7 +20,7 @@ CLASSES = (
     ),
     (
         "UnionAccessInfo AccessInfo Restriction",
-        "dataflow(reads, writes, may=..., kills=..., order=...); of a program, dependences(program)",
+        "dataflow(sinks, must, may=..., kills=..., order=...); of a program, dependences(program)",
     ),
     ("UnionFlow", "Flow, which dataflow gives"),
     (
