@@ -97,3 +97,18 @@ def test_sizes_that_leave_nothing_stand_before_loops_with_what_an_extension_adds
     assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in (-1, 0, 1, 3) for m in (-2, -1, 0, 1, 4))
     assert str(found).count(f"if ({where})") == 1
     assert tuple(counted(found.body, {"N": n, "M": n}) for n in (1, 2, 3, 9)) == tests
+
+
+def test_a_size_that_rows_of_points_need_together_stands_before_loops_of_rows():
+    """A and B are at points of a row of N, which has none where N = 0: no step of time asks for them then."""
+    tree = Schedule.parse(
+        """{ domain: "[T, N, a, b] -> { S[t, i] : 0 <= t < T and 0 <= i < N; A[t] : 0 <= t < T and 0 <= a < N;
+                                        B[t] : 0 <= t < T and 0 <= b < N }", child: {
+             schedule: "[T, N, a, b] -> [{ S[t, i] -> [(t)]; A[t] -> [(t)]; B[t] -> [(t)] },
+             { S[t, i] -> [(i)]; A[t] -> [(a)]; B[t] -> [(b)] }]", child: { sequence: [
+             { filter: "{ S[t, i] }" }, { filter: "{ A[t] }" }, { filter: "{ B[t] }" } ] } } }"""
+    )
+    found = scan(tree)
+    for n, a, b in ((0, 0, 0), (1, 0, 0), (4, 1, 3), (4, 3, 1), (4, 2, 2), (4, -1, 5), (-1, 0, 0)):
+        assert deviation(tree, found, {"T": 3, "N": n, "a": a, "b": b}) is None
+    assert counted(found.body, {"T": 100, "N": 0, "a": 0, "b": 0}) == 2

@@ -238,18 +238,29 @@ def _without_floors(known: Known, row: Row, between: Set[int]) -> Row:
 
 
 def _shared(known: Known, pieces: Sequence[Piece]) -> list[Row]:
-    """What numbers say of sizes in all of some pieces, beyond what is known: the weakest in any."""
+    """What numbers say of sizes in all of some pieces, beyond what is known: the weakest in any.
+
+    Of one size alone also what rows of a piece say together: 0 <= a < n needs n >= 1 as 0 <= i < n does.
+    """
     found: dict[tuple, int] | None = None
+    systems: list[System] = []
     with suppress(BudgetExceeded):
         for piece in pieces:
             gone = {c for c in piece.system.columns() if c >= LOCAL}
             s = bounded(WORTH, beyond_quotients(piece.system).without, gone, known.low, known.high)
             if s.empty:
                 continue
+            systems.append(s)
             rows = {key: const for key, const in s.every_ge() if any(abs(v) == 1 for _, v in key)}
             shared = rows if found is None else found
             found = {key: max(const, shared[key]) for key, const in rows.items() if key in shared}
+        found = found or {}
+        there = [known.given(s) for s in systems]
+        alone = {row for s in systems for row in s.every_ge() if len(row[0]) == 1 and row[0] not in found}
+        for key, const in sorted(alone):
+            if all(place.implies(key, const) for place in there):
+                found[key] = min(const, found.get(key, const))
         sizes = {known.columns.ids[name] for name in known.columns.sizes}
-        some = [(key, const) for key, const in (found or {}).items() if all(c in sizes for c, _ in key)]
+        some = [(key, const) for key, const in found.items() if all(c in sizes for c, _ in key)]
         return [row for row in some if not known.implies(*row)]
     return []
