@@ -295,10 +295,15 @@ class Lane:
         return found
 
     def resolve(self, k: int, columns: Sequence[int], known: Known) -> None:
-        """Put in what sums of columns inside are now that loop k has a value (`sums`), and project what is left."""
+        """Put in what sums of columns inside are now that loop k has a value (`sums`), each once, and project."""
         piece, outer = self.piece, lambda key: outside(key, columns[k] - LOOP + 1)
         piece.fix_floors()
-        while not piece.system.empty and (one := next(sums(piece.system, outer), None)):
+        met = set[tuple[Key, int, Key, int]]()
+        while not piece.system.empty:
+            one = next((one for one in sums(piece.system, outer) if one not in met), None)
+            if one is None:
+                break
+            met.add(one)
             row, d, key, const = one
             piece.system.eq(*total([(1, (row, 0, 1)), (-1, piece.outer_floor(d, key, const))])[:2])
             piece.settle()
