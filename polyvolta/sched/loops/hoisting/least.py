@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import cast
 
 from polyvolta.sched.loops.ast import (
     AnyOf,
@@ -47,7 +48,8 @@ from polyvolta.sched.loops.hoisting.needs import stating
 from polyvolta.sched.loops.hoisting.plain import implies
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sets import UnknownName, var
+from polyvolta.sets import var
+from polyvolta.sets.values.aff import Floor
 
 CALLS = 5  # calls that are written out, at most
 EACH = 3  # tests for each of them up to which they are left in loops, which may run for them alone
@@ -246,33 +248,47 @@ class Run:
 
     def run(self, body: Sequence[Ast], values: Mapping[str, int]) -> None:
         for node in body:
-            before = self.tests, self.idle, len(self.calls)
-            match node:
-                case Call(_, args):
-                    self.met.add(id(node))
-                    self.calls.append(replace(node, args=tuple([e.subs(values) for e in args])) if self.put else node)
-                case If(conditions, inside, _, other):
-                    self.run(inside if self.hold(conditions, values) else other, values)
-                case For(name, lower, upper, step, _, inside) if upper:
-                    self.tests += 1
-                    last = min([number(e, values) for e in upper])
-                    for v in range(max([number(e, values) for e in lower]), last + 1, step):
-                        begin = self.tests, self.idle, len(self.calls)
-                        self.tests += 1
-                        self.run(inside, {**values, name: v})
-                        self._done(*begin)
-                case Block(_, inside) if self.marks:
-                    self.run(inside, values)
-                case _:  # a mark stands around all that it is of; a loop without an end has no last call
-                    raise Undecided
-            self._done(*before)
+            if isinstance(node, Call):
+                self.met.add(id(node))
+                self.calls.append(replace(node, args=tuple([e.subs(values) for e in node.args])) if self.put else node)
+            else:
+                before, called = self.idle - self.tests, len(self.calls)
+                self._inside(node, values)
+                if len(self.calls) == called:  # all that was tested is for nothing
+                    self.idle = before + self.tests
             if len(self.calls) > self.most or self.tests > self.limit:
                 raise Undecided
 
-    def _done(self, tests: int, idle: int, calls: int) -> None:
-        """What was tested since there were so many is for nothing, if nothing was called."""
-        if len(self.calls) == calls:
-            self.idle = idle + self.tests - tests
+    def _inside(self, node: For | If | Block, values: Mapping[str, int]) -> None:
+        """What a node tests, and what runs in it."""
+        if isinstance(node, If):
+            self.run(node.body if self.hold(node.conditions, values) else node.other, values)
+        elif isinstance(node, For) and node.upper:
+            self.tests += 1
+            low, high = max([number(e, values) for e in node.lower]), min([number(e, values) for e in node.upper])
+            self._each(node, range(low, high + 1, node.step), values)
+        elif isinstance(node, Block) and self.marks:
+            self.run(node.body, values)
+        else:  # a mark stands around all that it is of; a loop without an end has no last call
+            raise Undecided
+
+    def _each(self, node: For, passes: range, values: Mapping[str, int]) -> None:
+        """What runs in each iteration of a loop, which is a test; calls alone, as they are, are counted at once."""
+        n = len(passes)
+        if not self.put and self.tests + n <= self.limit and all(isinstance(c, Call) for c in node.body):
+            if n:
+                self.tests += n
+                self.met.update(map(id, node.body))
+                self.calls.extend(cast(tuple[Call, ...], node.body) * n)
+            return
+        here = dict(values)
+        for v in passes:
+            before, called = self.idle - self.tests, len(self.calls)
+            self.tests += 1
+            here[node.var] = v
+            self.run(node.body, here)
+            if len(self.calls) == called:
+                self.idle = before + self.tests
 
     def hold(self, conditions: Sequence[Condition], values: Mapping[str, int]) -> bool:
         return all(self._holds(c, values) for c in conditions)
@@ -291,7 +307,14 @@ def number(bound: Bound, values: Mapping[str, int]) -> int:
         return (min if bound.kind == "min" else max)([number(e, values) for e in bound.terms])
     if isinstance(bound, Choice):  # its conditions are no tests of their own
         return number(bound.then if Run().hold(bound.conditions, values) else bound.other, values)
-    try:
-        return bound.evaluate(values)
-    except UnknownName:
-        raise Undecided from None
+    total = bound.const
+    for atom, c in bound.terms:  # as `Aff.evaluate` does, but for so many of them
+        if isinstance(atom, str):
+            if atom not in values:
+                raise Undecided
+            total += c * values[atom]
+        elif isinstance(atom, Floor):
+            total += c * (number(atom.num, values) // atom.den)
+        else:
+            total += c * (number(atom.left, values) ^ number(atom.right, values))
+    return total
