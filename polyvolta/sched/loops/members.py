@@ -13,13 +13,15 @@ from dataclasses import dataclass
 
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.around import outermost
-from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, conditional, has_loops
+from polyvolta.sched.loops.ast import FROM_ZERO, Ast, Condition, For, comparisons, has_loops
 from polyvolta.sched.loops.conditions import any_of, elsewhere, guarded, loosened, stated
 from polyvolta.sched.loops.hoisting.needs import less, limiting, needed
+from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.outer import Outer
-from polyvolta.sched.loops.parts.alternatives import asks_which, needed_cases
+from polyvolta.sched.loops.parts.alternatives import asks_less, asks_which, needed_cases
 from polyvolta.sched.loops.parts.line import in_line
 from polyvolta.sched.loops.parts.wholly import wholly
+from polyvolta.sched.loops.plainer.counted import counted
 from polyvolta.sched.loops.rows.bounds import Bounds, end
 from polyvolta.sched.loops.rows.groups import CELLS, affordable, groups
 from polyvolta.sched.loops.rows.interleave import interleaved
@@ -248,8 +250,8 @@ class BandLoops(Outer):
                 again = self.again(k, group.parts, b, state)
                 body = self.loop(k, group.parts, b, state.sharing() if len(shadows) > 1 else state, bool(told))
                 if again and asks_which(body, self.name(k)):
-                    found = self.unrolled(k, again, b, state)
-                    body = body if has_loops(found) or conditional(found) else found
+                    found = tidied(self.unrolled(k, again, b, state))
+                    body, told = (found, ()) if asks_less(found, body) else (body, told)
         return guarded(conditions + told, body, self.at)
 
     def beside_calls(self, k: int, group: Group, state: State, sure: bool) -> tuple[Ast, ...]:
@@ -318,15 +320,13 @@ class BandLoops(Outer):
         return () if has_loops(body) else body
 
     def again(self, k: int, parts: Parts, b: Bounds, state: State) -> Parts:
-        """Copies of the parts of a loop of two numbers in a row, to write them out; none of one that is to be a loop.
+        """Copies of the parts of a loop of two values in a row, to write them out; none of one that is to be a loop.
 
-        Where conditions tell the two apart and none is left at either, that is the calls of each, without a test. Code
+        Where conditions tell the two apart and few are left at either (`asks_less`), that is the calls of each. Code
         grows by those that both have. None in the code of threads, or above bands, of which code would be made twice.
         """
         writer, lanes = self.writer, [lane for _, some in parts for lane in some]
         if writer.extents or not writer.parted or b.step > 1 or b.lows or b.highs:
-            return []
-        if len(b.low) != 1 or len(b.high) != 1 or len(b.low[0][0]) != 1 or len(b.high[0][0]) != 1:  # no numbers
             return []
         if self.loop_type(k, lanes) == "atomic" or (self.child is not None and holds_bands(self.child)):
             return []
@@ -383,6 +383,8 @@ class BandLoops(Outer):
             conditions += any_of([stated(known.columns, s, writer.tidy) for s in cases])
         low = FROM_ZERO if low == FROM_ZERO else low
         loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
+        if len(parts) > 1 and b.step > 1 and writer.parted and not b.residue[0]:
+            loop = writer.divided(counted(loop, b.residue[1]), b.residue[1], b.step)
         return guarded(conditions, (loop,), self.at)
 
     def name(self, k: int) -> str:

@@ -47,6 +47,7 @@ from polyvolta.sched.loops.names import check_extents, given_extents, mapped_nam
 from polyvolta.sched.loops.notation.names import plain
 from polyvolta.sched.loops.notation.widths import largest
 from polyvolta.sched.loops.parts.ways import without_ways
+from polyvolta.sched.loops.plainer.twice import said_once
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
@@ -268,6 +269,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         if conditional(body):
             one, body = _valued(scanner, domain, len(pieces), most, one, body)
             body = one.searched(body, few_found_apart, first.known, pieces, body)
+        body = body if one.apart else said_once(body)
     made = Scan(body, one.extents, {**one.ranges, **one.seen}, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))
 

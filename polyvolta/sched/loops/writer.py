@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from math import inf
 from typing import TypeVar
 
-from polyvolta.sched.loops.ast import Ast, Bound, length
+from polyvolta.sched.loops.ast import Ast, Bound, For, length
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.tree import Path, Schedule
@@ -162,6 +162,14 @@ class Writer:
         finally:  # the next loop of that name has its own range and stride
             del self.ranges[name]
             self.strides.pop(name, None)
+
+    def divided(self, loop: For, residue: int, step: int) -> For:
+        """A loop that counts by one what had a step: its variable has the range of its numbers, too."""
+        low, high = self.seen[loop.var]
+        numbers = None if low is None else (low - residue) // step, None if high is None else (high - residue) // step
+        if loop.step != step:
+            self.seen[loop.var] = _either(self.seen[loop.var], numbers)
+        return loop
 
 
 def _either(a: Range, b: Range) -> Range:

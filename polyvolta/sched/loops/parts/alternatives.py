@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, product
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, For, If, has_loops, within
+from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, For, If, comparisons, has_loops, within
 from polyvolta.sched.loops.conditions import beyond, has_rows, length, uncovered, widest
 from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.needs import CASES, WORTH, growth, of_remainders, of_sizes, seldom, stating
@@ -155,6 +155,29 @@ def asks_which(body: Sequence[Ast], name: str) -> bool:
     if len(body) == 1 and isinstance(body[0], If) and not body[0].other:
         return asks_which(body[0].body, name)
     return len(body) == 1 and isinstance(body[0], For) and not has_loops(body[0].body) and _asks(body[0].body, name)
+
+
+def asks_less(found: Sequence[Ast], loop: Sequence[Ast]) -> bool:
+    """Whether code that does what a loop of two values does, each in its place, asks no more than that.
+
+        for (c0 = max(1, n - 1); c0 <= n; c0++) {           if (n >= 1) {
+          if (c0 + 1 == n) S(c0);                             if (n >= 2) S(n - 1);
+          if (c0 == n) T();                          ->       T();
+        }                                                   }
+
+    It has no more comparisons than the loop has inside, each made once, and the loop itself one more than it has
+    values. Where it has none, that is one; so is it here if all stands under one comparison.
+    """
+    if has_loops(found) or _compared(found) > _compared(loop):
+        return False
+    some = [node for node in found if isinstance(node, If)]
+    return len(some) < len(found) or (len(some) == 1 and comparisons(some[0].conditions) == 1)
+
+
+def _compared(body: Sequence[Ast]) -> int:
+    """How many comparisons the conditions in some code are."""
+    own = sum(comparisons(node.conditions) for node in body if isinstance(node, If))
+    return own + sum(_compared(within(node)) for node in body)
 
 
 def _asks(body: Sequence[Ast], name: str) -> bool:
