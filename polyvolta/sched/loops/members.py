@@ -383,8 +383,9 @@ class BandLoops(Outer):
             conditions += any_of([stated(known.columns, s, writer.tidy) for s in cases])
         low = FROM_ZERO if low == FROM_ZERO else low
         loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
-        if len(parts) > 1 and b.step > 1 and writer.parted and not b.residue[0]:
-            loop = writer.divided(counted(loop, b.residue[1]), b.residue[1], b.step)
+        if len(parts) > 1 and b.step > 1 and writer.parted:
+            loop = counted(loop, known.columns.aff(*b.residue))
+            writer.see(name, loop.lower, loop.upper)
         return guarded(conditions, (loop,), self.at)
 
     def name(self, k: int) -> str:

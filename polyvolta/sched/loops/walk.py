@@ -50,7 +50,7 @@ from polyvolta.sched.loops.rows.linear import System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.spans.turns import as_one, asked_of_each, meet
-from polyvolta.sched.loops.spans.windows import at_floors, in_windows, one_by_one
+from polyvolta.sched.loops.spans.windows import at_floors, determined, in_windows, one_by_one
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sched.tree import (
@@ -308,8 +308,8 @@ class Scanner(Writer):
     ) -> list[Lane]:
         """The pieces with the members of a band equated to their columns, and their shadows.
 
-        What is not exact is in parts at single values, unless parts meet in an atomic loop: there they would be told
-        apart by tests at every value. Several pieces are told apart anyway, if they are not one here (`together`): all
+        What is not exact is in parts at single values, unless loops determine these (`determined`), or parts meet in an
+        atomic loop: there they would be told apart by tests at every value. Several pieces are told apart anyway, if they are not one here (`together`): all
         are in parts where these take turns, if half of these or more are of what is not exact, and nothing but numbers
         says where: each would test sizes, too. Of what an atomic loop finds at once it would ask for each part.
         What stays whole is in windows of remainders, or at values of floors, if there are any (`windows`). What then is
@@ -324,7 +324,7 @@ class Scanner(Writer):
 
         def cut(every: bool) -> None:
             for piece, lane, some in zip(state.pieces, whole, each, strict=True):
-                if not lane.empty and (every or not lane.exact):
+                if not lane.empty and (every or not (lane.exact or determined(state.known, lane, loops))):
                     names = {name for m in members for name in m.of(piece.statement).names() & piece.images.keys()}
                     some[:] = one_by_one(piece, names, state.outer, equated) or [lane]
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from math import inf
 from typing import TypeVar
 
-from polyvolta.sched.loops.ast import Ast, Bound, For, length
+from polyvolta.sched.loops.ast import Ast, Bound, length
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.tree import Path, Schedule
@@ -143,18 +143,23 @@ class Writer:
         finally:  # also where steps are missing: code that was made before may stay
             self.ranges = outer
 
-    @contextmanager
-    def ranging(
-        self, name: str, low: Sequence[Bound], high: Sequence[Bound], step: int, residue: Aff
-    ) -> Iterator[None]:
-        """What is known of a loop's variable while its body is made."""
+    def see(self, name: str, low: Sequence[Bound], high: Sequence[Bound]) -> Range:
+        """Note what the bounds of a loop say of its variable, which others have, too."""
         now: Range = (
             max((e.const for e in low if isinstance(e, Aff) and e.is_constant), default=None),
             min((e.const for e in high if isinstance(e, Aff) and e.is_constant), default=None),
         )
         if now[0] is not None and now[1] is not None and now[0] > now[1]:  # it never runs
             now = (now[0], now[0])
-        self.ranges[name], self.seen[name] = now, _either(self.seen.get(name, now), now)
+        self.seen[name] = _either(self.seen.get(name, now), now)
+        return now
+
+    @contextmanager
+    def ranging(
+        self, name: str, low: Sequence[Bound], high: Sequence[Bound], step: int, residue: Aff
+    ) -> Iterator[None]:
+        """What is known of a loop's variable while its body is made."""
+        self.ranges[name] = self.see(name, low, high)
         if step > 1 and residue.is_constant:
             self.strides[name] = (step, residue.const)
         try:
@@ -162,14 +167,6 @@ class Writer:
         finally:  # the next loop of that name has its own range and stride
             del self.ranges[name]
             self.strides.pop(name, None)
-
-    def divided(self, loop: For, residue: int, step: int) -> For:
-        """A loop that counts by one what had a step: its variable has the range of its numbers, too."""
-        low, high = self.seen[loop.var]
-        numbers = None if low is None else (low - residue) // step, None if high is None else (high - residue) // step
-        if loop.step != step:
-            self.seen[loop.var] = _either(self.seen[loop.var], numbers)
-        return loop
 
 
 def _either(a: Range, b: Range) -> Range:

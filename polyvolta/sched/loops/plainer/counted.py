@@ -30,7 +30,7 @@ from polyvolta.sched.loops.ast import (
 from polyvolta.sets import Aff, var
 
 
-def counted(loop: For, residue: int) -> For:
+def counted(loop: For, residue: Aff) -> For:
     """The loop over the numbers of its values, if what is in it is shorter so, all of it; else the loop.
 
     Exact where each lower bound is of its residue modulo the step, plainly, and each upper bound a number from that:
@@ -39,16 +39,16 @@ def counted(loop: For, residue: int) -> For:
 
     Parameters
     ----------
-    residue : of its values modulo the step.
+    residue : of its values modulo the step, over what is outside.
     """
     step, name = loop.step, loop.var
     bounds = (*loop.lower, *loop.upper)
     if not loop.upper or not all(map(_plain, bounds)):
         return loop
-    each = [e for b in bounds for e in expressions(b)]
+    each = [e - residue for b in bounds for e in expressions(b)]
     if any(c % step for e in each for _, c in e.terms):
         return loop
-    if any((e.const - residue) % step for b in loop.lower for e in expressions(b)):
+    if any((e - residue).const % step for b in loop.lower for e in expressions(b)):
         return loop
 
     def divided(e: Aff) -> Aff:

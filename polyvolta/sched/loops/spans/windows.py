@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations
+from math import gcd, lcm
 
 from polyvolta.sched.loops.rows.columns import Value, total
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane, linked
-from polyvolta.sched.loops.rows.linear import Key, coefficient, dense, local, negated
+from polyvolta.sched.loops.rows.linear import Key, System, coefficient, dense, local, negated
 from polyvolta.sched.loops.rows.order import Compared
 from polyvolta.sched.loops.rows.pieces import NEAR, Piece
 from polyvolta.sets.engine.simplex import Tableau
@@ -50,6 +51,33 @@ def one_by_one(
             return None
         out += some
     return out if 0 < len(out) <= most else None
+
+
+def determined(known: Known, lane: Lane, columns: Sequence[int]) -> bool:
+    """Whether loops determine all iterators, without floors, and those inside of one that runs too far are long.
+
+    Then nothing is tested inside, and they seldom run for nothing. Of [2t, 2t + i] for even i it is so: parts at single
+    values of t would be the loop over 2t written out, each with the loop over i. Cost: a linear program for each lower
+    bound of a loop inside.
+
+    Parameters
+    ----------
+    columns : of the band's loops.
+    """
+    piece, mine = lane.piece, lane.piece.system.columns()
+    if piece.locals() or any(not mine.isdisjoint(known.columns.floors_of(col)) for col in columns if col):
+        return False
+    first = next((k for k, s in enumerate(lane.shadows) if not s.exact), len(columns))
+    inside = zip(lane.shadows[first + 1 :], columns[first + 1 :], strict=True)
+    return all(_long(known, s, col) for s, col in inside if col)
+
+
+def _long(known: Known, s: System, col: int) -> bool:
+    """Whether a loop may have two iterations, wherever its step begins, by what its shadow says."""
+    rows = [*s.every_ge()]
+    step = lcm(*[d // gcd(d, v) for key, _, d in s.mods if (v := coefficient(key, col))])
+    each = [(key, const, v) for key, const in rows if (v := coefficient(key, col)) > 0]
+    return all(known.greatest(rows, key) + const >= v * (2 * step - 1) for key, const, v in each)
 
 
 def in_windows(
