@@ -41,7 +41,7 @@ from polyvolta.sched.loops.spans.unions import Place, parted
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.loops.weighing.gaps import apart as free_of_gaps
 from polyvolta.sched.tree import LoopType
-from polyvolta.sets import var
+from polyvolta.sets import Aff, var
 
 LONGEST = 4096  # iterations beyond which a loop is not written out
 DOUBLED = 2  # loops in one another that are written out for their two values
@@ -359,6 +359,11 @@ class BandLoops(Outer):
         name = self.name(k)
         low, high = ends(writer, known, col, 1, b), ends(writer, known, col, -1, b)
         inside = state.within(b, col)
+        if writer.parted and b.step > 1 and len(low) == 1 and isinstance(low[0], Aff):  # from the first one of its step
+            first = System()
+            first.ge(*known.columns.row(var(name) - low[0]))
+            if not all(inside.known.implies(*row) for row in first.ineqs.items()):
+                inside = inside.knowing(first)
         with writer.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):
             body: list[Ast] = []
             for shift, lanes in parts:

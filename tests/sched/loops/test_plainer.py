@@ -39,6 +39,9 @@ WAVE = """{ domain: "[T, N] -> { R[t, i, j] : 0 <= t < T and 0 < i < N - 1 and 0
   schedule: "[T, N] -> [{ R[t, i, j] -> [(2t + i)]; B[t, i, j] -> [(2t + i + 1)] },
     { R[t, i, j] -> [(i)]; B[t, i, j] -> [(i)] }, { R[t, i, j] -> [(j)]; B[t, i, j] -> [(j)] }]" } }"""
 
+CYCLIC = """{ domain: "[N, p] -> { S[q, i] : 0 <= i < N and i mod 4 = p and floor(i/2) mod 6 = q }", child: {
+  schedule: "[N, p] -> [{ S[q, i] -> [(q)] }, { S[q, i] -> [(i)] }]" } }"""
+
 
 def found(text, *values, context=None):
     """The loops of a tree, which are right at some values."""
@@ -168,3 +171,10 @@ def test_iterators_that_loops_determine_are_no_parts():
 def test_sizes_that_leave_one_value_leave_wider_steps():
     made = found(WAVE, *[{"T": t, "N": n} for t in (0, 1, 3) for n in (2, 3, 4, 6)])
     assert "if (N == 3) {\n  for (int c0 = 1; c0 < 2 * T; c0 += 2)\n    R((c0 + 1) / 2 - 1, 1, 1);\n}" in str(made)
+
+
+def test_what_a_loop_begins_with_is_known_inside():
+    """As c0 is p/2 at least, the first i from 2*c0 on in steps of 4 is p or more."""
+    values = [{"N": n, "p": p} for n in (0, 1, 5, 12, 31) for p in range(4)]
+    made = found(CYCLIC, *values, context="[N, p] -> { : 0 <= p < 4 }")
+    assert "for (int c1 = p + 4 * ((2 * c0 - p + 3) / 4); c1 < N; c1 += 4)" in str(made)
