@@ -202,7 +202,9 @@ class BandLoops(Outer):
         each: list[tuple[Ast, ...]] = []
         for case in cases:
             inside = state.knowing(case)
-            left = [lane.anew() for lane in lanes if not inside.known.excludes(lane.shadows[k])]  # loops settle floors
+            left = [lane.copy() for lane in lanes if not inside.known.excludes(lane.shadows[k])]  # loops settle floors
+            for lane in left:  # which more is known of: integers may leave a loop wider steps, if it is no short one
+                lane.asked = lane.asked and not long(inside.known, [lane.shadows[k]], col)
             turns = self.in_turn(k, Group(left, group.cell), inside.known)
             turns = [part for g in turns for part in self.parted_anew(k, g, inside)] if case.mods else turns
             turns = [part for g in turns for part in self.beside_turns(inside.known, g, k)]

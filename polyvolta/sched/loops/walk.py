@@ -309,9 +309,10 @@ class Scanner(Writer):
         """The pieces with the members of a band equated to their columns, and their shadows.
 
         What is not exact is in parts at single values, unless loops determine these (`determined`), or parts meet in an
-        atomic loop: there they would be told apart by tests at every value. Several pieces are told apart anyway, if they are not one here (`together`): all
-        are in parts where these take turns, if half of these or more are of what is not exact, and nothing but numbers
-        says where: each would test sizes, too. Of what an atomic loop finds at once it would ask for each part.
+        atomic loop: there they would be told apart by tests at every value. Several pieces are told apart anyway, if
+        they are not one here (`together`): all are in parts where these take turns, if half of these or more are of
+        what is not exact, and nothing but numbers says where: each would test sizes, too. Of what an atomic loop finds
+        at once it would ask for each part.
         What stays whole is in windows of remainders, or at values of floors, if there are any (`windows`). What then is
         not exact gets strides that integers leave: no loop runs, nor test is made, between.
         """

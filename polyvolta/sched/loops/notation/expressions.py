@@ -81,6 +81,10 @@ class Speller:
                             break
                     else:
                         return self.quotient(atom.num, atom.den)[0]
+                if c == 1 and const < 0 and type(atom) is Floor and atom.num.const:
+                    less = atom.num + const * atom.den
+                    if self.divides(less, atom.den, const == -1):
+                        return self.quotient(less, atom.den)[0]
                 alone = self._term(atom, c)
                 return alone[0] if alone[1] == 1 and not const else self.sum((alone,), const)
             terms, const = self.terms(e)  # type: ignore[assignment]
@@ -148,6 +152,13 @@ class Speller:
     def mixed(self, num: Aff) -> bool:
         """Whether -floor(num/den) is better written as floor((den - 1 - num)/den)."""
         return len({c > 0 for _, c in num.terms}) == 2
+
+    def divides(self, num: Aff, den: int, once: bool) -> bool:
+        """Whether a quotient of a sum may stand for that of a greater one less a number, `once` if that is 1.
+
+        `(c0 - 1) / 2` is `(c0 + 1) / 2 - 1` in fewer words.
+        """
+        return True
 
     def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
         """floor(num / den), and whether the text needs no parentheses as a factor."""
@@ -347,6 +358,10 @@ class CSpeller(Speller):
             return f"{self.operand(num - rest)} / {den}", False
         self.used.add("floord")
         return f"floord({self.text(num)}, {den})", True
+
+    def divides(self, num: Aff, den: int, once: bool) -> bool:
+        """So it is where C's division is exact: no sum is beyond what widths are for (`widths`)."""
+        return self.unsigned(num) or (once and bool(self.scope) and self.remains(num, den) is not None)
 
     def as_good(self, num: Aff, other: Aff) -> bool:
         return self.unsigned(other) or not self.unsigned(num)  # names of the machine may be unsigned: no sum below 0

@@ -194,12 +194,6 @@ class Lane:
         out.left, out.shift, out.asked, out.rounds = self.left, self.shift, self.asked, self.rounds
         return out
 
-    def anew(self) -> Lane:
-        """A copy of which may be asked what its integers leave once more, where more is known outside."""
-        out = self.copy()
-        out.asked = False
-        return out
-
     @property
     def empty(self) -> bool:
         """Whether a contradiction is plain."""
