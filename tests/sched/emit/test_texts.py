@@ -93,7 +93,7 @@ def test_division_is_plain_where_nothing_is_negative():
     call = Call("S", ((N + 3) // 4, N % 8, (c0 - 5) // 4, (M - 1) // 2))
     scan = Scan((loop("c0", 5, 9, call),), {}, {"N": (0, None), "c0": (5, 9)})
     line = to_c(scan, macros=False).splitlines()[-1].strip()
-    assert line == "S((N + 3) / 4, N % 8, (c0 + 3) / 4 - 2, floord(M + 1, 2) - 1);"
+    assert line == "S((N + 3) / 4, N % 8, (c0 - 5) / 4, floord(M + 1, 2) - 1);"
 
 
 def test_the_bounds_around_tell_signs():
