@@ -23,6 +23,7 @@ from polyvolta.sched.loops.rows.pieces import NEAR, Piece
 from polyvolta.sets.engine.simplex import Tableau
 
 FEW = 8  # parts of a piece at single values of iterators, or of floors
+LONG = 4  # iterations of a loop beside which the one around it hardly counts
 
 
 def one_by_one(
@@ -56,9 +57,9 @@ def one_by_one(
 def determined(known: Known, lane: Lane, columns: Sequence[int]) -> bool:
     """Whether loops determine all iterators, without floors, and those inside of one that runs too far are long.
 
-    Then nothing is tested inside, and they seldom run for nothing. Of [2t, 2t + i] for even i it is so: parts at single
-    values of t would be the loop over 2t written out, each with the loop over i. Cost: a linear program for each lower
-    bound of a loop inside.
+    Then nothing is tested inside, they seldom run for nothing, and one test of a loop around is little. Of [2t, 2t + i]
+    for even i it is so: parts at single values of t would be the loop over 2t written out, each with the loop over i.
+    Cost: a linear program for each lower bound of a loop inside.
 
     Parameters
     ----------
@@ -73,11 +74,11 @@ def determined(known: Known, lane: Lane, columns: Sequence[int]) -> bool:
 
 
 def _long(known: Known, s: System, col: int) -> bool:
-    """Whether a loop may have two iterations, wherever its step begins, by what its shadow says."""
+    """Whether a loop may have more than a few iterations, wherever its step begins, by what its shadow says."""
     rows = [*s.every_ge()]
     step = lcm(*[d // gcd(d, v) for key, _, d in s.mods if (v := coefficient(key, col))])
     each = [(key, const, v) for key, const in rows if (v := coefficient(key, col)) > 0]
-    return all(known.greatest(rows, key) + const >= v * (2 * step - 1) for key, const, v in each)
+    return all(known.greatest(rows, key) + const >= v * (LONG * step - 1) for key, const, v in each)
 
 
 def in_windows(
