@@ -25,6 +25,7 @@ from polyvolta.sched.loops.spans.shadows import span, valued
 from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
 
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
+VERSIONS = 2  # cases of what is outside beyond which a loop does not stand in each of them
 TAILS = 16  # the same of one that has many values alone: linear programs for each pair, so 240 times a few
 
 
@@ -88,9 +89,17 @@ def alone(
         for o in others:
             rest = [part for left in rest for part in difference(known, left, telling(known, left, o))]
         rest = [left for left in rest if not width(known, left, col, ONCE)]
-        if len(rest) == 1:
+        if len(rest) == 1 and not _versions(telling(known, s, rest[0]), col):
             return [*rest, *difference(known, System(), telling(known, System(), rest[0]))]
     return None
+
+
+def _versions(rows: Sequence[Row], col: int) -> bool:
+    """Whether rows by which a shadow is alone are several of what is outside and none of a column.
+
+    Then the others are not cut: each row is a case in which it and all of them stand again, with the same tests.
+    """
+    return len(rows) > VERSIONS and not any(coefficient(key, col) for key, _ in rows)
 
 
 def _many_beside(known: Known, s: System, rows: Sequence[Row], col: int) -> tuple[System, list[System]]:

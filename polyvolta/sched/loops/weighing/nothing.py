@@ -39,6 +39,7 @@ from polyvolta.sets.budgets import bounded
 FEW = 7  # tests for nothing, up to which they are left
 NEAR = 0, 1, 2, 4  # how far sizes with nothing at which code is run are from those with something
 ALIKE = 1, 3, 10  # what others are of which that is asked
+LOOPS = 2  # parts that are loops, beyond which a size of 0 is looked at
 SMALL = 2  # what others are where one is 0
 FAR = 10  # the same of a row of one size, if they are not all alike
 
@@ -142,12 +143,15 @@ def _several(body: Sequence[Ast]) -> bool:
 
 
 def _asking(body: Sequence[Ast], size: str) -> bool:
-    """Whether loops that run where a size is 0 have several parts, of which one stands under conditions of its own."""
+    """Whether loops that run where a size is 0 have several parts, each of which asks something: one a condition, or
+    more than two.
+    """
     for node in body:
         if isinstance(node, For):
             if any(size in e.names() for bound in (*node.lower, *node.upper) for e in expressions(bound)):
                 continue
-            if len(node.body) > 1 and any(isinstance(inner, If) for inner in node.body):
+            asking = [inner for inner in node.body if isinstance(inner, If | For)]
+            if len(node.body) > 1 and (len(asking) > LOOPS or any(isinstance(inner, If) for inner in asking)):
                 return True
         if not isinstance(node, Call) and _asking(within(node), size):
             return True
