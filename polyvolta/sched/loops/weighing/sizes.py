@@ -124,7 +124,7 @@ def _for_nothing(
     and before all this what says which of rows is to be tried first. None where there are no such places.
     """
     recurs = _recurs(known.columns, row)
-    large = not recurs and seldom(known, *row[:2])
+    large = not recurs and (seldom(known, *row[:2]) or _of_none(known, row))
     for where in _looked_at(known, row, kinds):
         each = [(at, counted(body, at)) for at in where]
         each = [(at, one) for at, one in each if one[2] or one[0] > FEW]  # elsewhere nothing runs, which is soon found
@@ -277,6 +277,12 @@ def _recurs(columns: Columns, row: Said) -> bool:
     return bool(row[2]) or (len(row[0]) > 1 and periodic(columns.aff(row[0], 0)))
 
 
+def _of_none(known: Known, row: Said) -> bool:
+    """Whether a row over one size fails at 0 alone, which is promised to be the least: others may be large there."""
+    (col, v), *others = row[0]
+    return not others and v == 1 and row[1:] == (-1, 0) and known.low.get(col) == 0 and len(known.columns.sizes) > 1
+
+
 def _sides(key: Key, const: int, d: int) -> tuple[System, System]:
     """Where a row holds, and where it does not: a system each, which says nothing where that is no conjunction."""
     if not d:
@@ -317,7 +323,7 @@ def places(
                 at = next(islice(alike, n, None), {col: 0})
             else:
                 at[col] = (-const * v if sign > 0 else (-const - 1) * v) + sign * v * n
-            if at[col] > 0 and _allows(known, at):
+            if at[col] >= (0 if known.low.get(col) == 0 else 1) and _allows(known, at):
                 yield {name: at[c] for c, name in ids.items()}
 
 
