@@ -55,7 +55,7 @@ def of_one(known: Known, shadows: Sequence[System], col: int, once: bool, innerm
 
 
 def alone(
-    known: Known, shadows: Sequence[System], col: int, least: int, strict: bool, much: bool
+    known: Known, shadows: Sequence[System], col: int, least: int, strict: bool, much: bool, innermost: bool = False
 ) -> list[System] | None:
     """The values around all but one of some shadows, and the many that this one has alone; None where none has.
 
@@ -79,11 +79,11 @@ def alone(
         rows = telling(known, s, around)
         rest = difference(known, s, rows)
         if few and len(rest) > 2:
-            around, rest = _many_beside(known, s, rows, col)
+            around, rest = _many_beside(known, s, rows, col, innermost)
         if 0 < len(rest) <= 2 and not all(width(known, left, col, ONCE) for left in rest):
             left = [o.copy().add(around) for o in shadows] if len(shadows) > SOME else []
             left = [o for o in left if not (o.empty or known.excludes(o))]
-            cells = alone(known, left, col, least, strict, much) if len(left) > 1 else None
+            cells = alone(known, left, col, least, strict, much, innermost) if len(left) > 1 else None
             return [*[cell.copy().add(around) for cell in cells or (System(),)], *rest]
         rest = [] if rest or strict else [s]
         for o in others:
@@ -102,9 +102,14 @@ def _versions(rows: Sequence[Row], col: int) -> bool:
     return len(rows) > VERSIONS and not any(coefficient(key, col) for key, _ in rows)
 
 
-def _many_beside(known: Known, s: System, rows: Sequence[Row], col: int) -> tuple[System, list[System]]:
+def _many_beside(
+    known: Known, s: System, rows: Sequence[Row], col: int, innermost: bool
+) -> tuple[System, list[System]]:
     """Of rows of others those beside which a shadow has many values, and what it has there; nothing if what is outside
-    says that it has many alone.
+    says that it has many alone, but in an innermost loop.
+
+    There it is cut at its values alone: of S[i] -> [i] for 0 <= i <= n + 1 and T[] -> [n] for m >= 5 no iteration asks
+    for n, whatever m is. Loops inside would stand in each part again.
 
     Of S[i] -> [i] for 0 <= i <= n and others for max(1, k) <= i <= k + 1 and 0 <= k <= 2 it has few before 1 and k: one
     cut behind k + 1 is enough. A linear program for each row.
@@ -112,9 +117,10 @@ def _many_beside(known: Known, s: System, rows: Sequence[Row], col: int) -> tupl
     around = System()
     for key, const in rows:
         if not width(known, s.copy().add(sides(key, const)[1]), col, ONCE):
-            if not coefficient(key, col):
+            if coefficient(key, col):
+                around.ge(key, const)
+            elif not innermost:
                 return around, []
-            around.ge(key, const)
     return around, difference(known, s, [*around.every_ge()])
 
 

@@ -359,7 +359,7 @@ def _alone(loop: Shared) -> Items | None:
     elif len(loop.shadows) <= least and mixed(loop.known, loop.lanes, loop.k, loop.columns, loop.first):
         least = 1
     much = strict and asked(loop.known, loop.lanes, loop.k, loop.col, between) >= MUCH
-    what, cells = (loop.known, loop.shadows, loop.col, least, strict, much), None
+    what, cells = (loop.known, loop.shadows, loop.col, least, strict, much, loop.place.innermost), None
     with suppress(BudgetExceeded):
         cells = alone(*what) if len(loop.shadows) <= SOME else bounded(STEPS, alone, *what)
     items = loop.within(cells)
