@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
-from math import sqrt
+from math import inf, sqrt
 
 from polyvolta.sched.components import strongly_connected
 from polyvolta.sched.loops.rows.groups import in_order
@@ -36,6 +36,7 @@ SHADOWS = 6  # what statements say differently, beyond which loops are not weigh
 ENOUGH = 2.2  # times as many tests as values: no loops are looked for that test less
 PLACES = 3  # at fewer sizes loops are not weighed
 LESS, ALIKE = 0.8, 1.1  # of the tests of others, in the mean, and at sizes that are alike, are few enough
+AROUND, SPARED = 3, 0.6  # loops beyond which so many of the tests of fewer are few enough for them
 TRIED = 2  # cuts that are made, of those that would test the least
 STEPS = 12_000  # of a search for one cut, beyond which a loop is as it was found
 
@@ -120,11 +121,25 @@ def _cheaper(
                 if costs is not None and fewer(costs, len(cells)):
                     found.append((mean(costs), cells))
     found.sort(key=lambda one: one[0])
-    for _, cells in found[:TRIED]:
+    for cells in _worth(found, mean(before) if len(now) == 1 else inf)[:TRIED]:
         items = in_order(known, within(known, lanes, cells, k, col), k, columns, first)
         if fewer(samples.costs(_said(items, k)), len(items)):
             return items
     return None
+
+
+def _worth(found: Sequence[tuple[float, list[System]]], whole: float) -> list[list[System]]:
+    """Cuts by what they test, those of so many loops that fewer would test much more: loops are text, too.
+
+    Parameters
+    ----------
+    whole : what one loop tests that is to be cut; any number of several.
+    """
+    many, least = 0, whole
+    for mean, cells in sorted(found, key=lambda one: (len(one[1]), one[0])):
+        if mean <= (LESS if len(cells) <= AROUND else SPARED) * least:
+            many, least = len(cells), mean
+    return [cells for _, cells in found if len(cells) == many]
 
 
 def _said(items: Items, k: int) -> list[Loop]:
