@@ -110,7 +110,8 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
     Lanes that have values at small sizes alone cost a test at each value of the others at all other sizes, too. Where
     all do, sizes are few: those at which several have none are told from the others, whatever loop these have; wider
     steps are those that integers leave there and not elsewhere. Where sizes are known to be small already, none are
-    few beside the others: those at which one of the lanes has none are told from them, too.
+    few beside the others: those at which one of the lanes has none are told from them, too. Where all lanes have one
+    value each in a loop inside, as the order of statements, that is none, and has no steps.
     """
     col = columns[k]
     each = [lane.around(k, col, known) for lane in lanes]
@@ -124,6 +125,7 @@ def by_sizes(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[int]
             one = len(left) + 1 < len(lanes)
             there = known.given(others)
             left, than = [lane.restrict(others, k).flatter(k, columns, there) for lane in left], left
+        inner = [(j, c) for j, c in inner if j == k or not all(valued(lane.shadows[j], c) for lane in lanes)]
         if one or any(_wider(known, left, than, j, c) for j, c in inner):
             return [few, others]
     if already or all(small):
