@@ -10,7 +10,8 @@
     for (c0 = max(e, s); c0 < r; c0++) T(c0);
 
 What shares a loop by any rule of `spans` is weighed at several sizes, and cut otherwise if that tests less in the mean:
-one loop has no holes and two tests at s < e < r, and runs from s to r through nothing at other sizes.
+one loop has no holes and two tests at s < e < r, and runs from s to r through nothing at other sizes. Each loop has all
+that may run in it once more: a cut of many of them tests much less than one of fewer, or that is taken.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ says but a part of what an instance has. The iterators themselves say which size
 called, whatever the loops are. Sizes are asked for once, if code run at a few others makes many tests for nothing; at
 all that leave something there is one test more. What is asked may be of several, as n > 8*p of blocks of the owner p:
 of these what all of the code needs says the most, after filters. A size of 0 is looked at where loops over others ask
-for something in each iteration, as those of what a block has of tiles that are full, and of one that isn't.
+for something in each iteration, as those of what a block has of tiles that are full, and of one that isn't; or where
+there are more than two loops in each, as of rows that are cut into windows.
 
 Instances that an extension adds come where one of the domain's does: nothing is called where these have nothing. Of
 several parts each is asked for what it calls itself, of statements and of what is added, as far as numbers in calls say
@@ -143,9 +144,7 @@ def _several(body: Sequence[Ast]) -> bool:
 
 
 def _asking(body: Sequence[Ast], size: str) -> bool:
-    """Whether loops that run where a size is 0 have several parts, each of which asks something: one a condition, or
-    more than two.
-    """
+    """Whether loops that run where a size is 0 have several parts, one under conditions of its own, or many loops."""
     for node in body:
         if isinstance(node, For):
             if any(size in e.names() for bound in (*node.lower, *node.upper) for e in expressions(bound)):

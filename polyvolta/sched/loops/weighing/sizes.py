@@ -299,6 +299,8 @@ def places(
 ) -> Iterator[dict[str, int]]:
     """Sizes from 1 on at which a row holds (sign 1), or not: so far from the last ones where it does, others alike.
 
+    One that is promised to be 0 at least is looked at there, too: it is the first of several owners, or no shift.
+
     Those of which numbers are known are as near to the others as these say, and those of some remainders are the next
     ones to them that have these, or others.
 
