@@ -37,7 +37,7 @@ SHADOWS = 6  # what statements say differently, beyond which loops are not weigh
 ENOUGH = 2.2  # times as many tests as values: no loops are looked for that test less
 PLACES = 3  # at fewer sizes loops are not weighed
 LESS, ALIKE = 0.8, 1.1  # of the tests of others, in the mean, and at sizes that are alike, are few enough
-AROUND, SPARED = 3, 0.6  # loops beyond which so many of the tests of fewer are few enough for them
+AROUND, SPARED = 5, 0.6  # loops beyond which a cut has many, and the tests of one of fewer that are few enough for them
 TRIED = 2  # cuts that are made, of those that would test the least
 STEPS = 12_000  # of a search for one cut, beyond which a loop is as it was found
 
@@ -130,17 +130,14 @@ def _cheaper(
 
 
 def _worth(found: Sequence[tuple[float, list[System]]], whole: float) -> list[list[System]]:
-    """Cuts by what they test, those of so many loops that fewer would test much more: loops are text, too.
+    """Cuts in order; of many loops only those that test much less than all of a few: loops are text, too.
 
     Parameters
     ----------
     whole : what one loop tests that is to be cut; any number of several.
     """
-    many, least = 0, whole
-    for mean, cells in sorted(found, key=lambda one: (len(one[1]), one[0])):
-        if mean <= (LESS if len(cells) <= AROUND else SPARED) * least:
-            many, least = len(cells), mean
-    return [cells for _, cells in found if len(cells) == many]
+    limit = SPARED * min([whole, *[mean for mean, cells in found if len(cells) <= AROUND]])
+    return [cells for mean, cells in found if len(cells) <= AROUND or mean <= limit]
 
 
 def _said(items: Items, k: int) -> list[Loop]:
