@@ -44,6 +44,7 @@ from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.hoisting.together import asked_apart, asked_together, neighbours
 from polyvolta.sched.loops.instances import added_anywhere, instances, parameters
 from polyvolta.sched.loops.names import check_extents, given_extents, mapped_names
+from polyvolta.sched.loops.needless.tests import without_needless
 from polyvolta.sched.loops.notation.names import plain
 from polyvolta.sched.loops.notation.widths import largest
 from polyvolta.sched.loops.parts.ways import without_ways
@@ -404,6 +405,7 @@ def _finished(
     if not scanner.parted:
         return body
     body = scanner.searched(body, without_implied, known, scanner.searched(body, without_decided, known, body))
+    body = scanner.searched(body, without_needless, known, body)
     return scanner.searched(body, short_apart, known, body) if branches else body
 
 

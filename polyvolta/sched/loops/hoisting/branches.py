@@ -136,7 +136,7 @@ def _inside(known: Known, node: Ast, failed: Failed, deep: int, apart: bool) -> 
     """A node with what is in it in branches; what both branches of it do, if that is the same."""
     if isinstance(node, Call) or not (isinstance(node, If) and node.other or meeting(node.body)):
         return (node,)
-    there = known.given(said(known, node).add(_stride(known, node)))
+    there = known.given(said(known, node).add(stride(known, node)))
     body = branched(there, node.body, failed, deep + isinstance(node, If), apart)
     if not isinstance(node, If) or not node.other:
         return (replace(node, body=body),)
@@ -147,7 +147,7 @@ def _inside(known: Known, node: Ast, failed: Failed, deep: int, apart: bool) -> 
     return _either(replace(node, body=body, other=other), apart)
 
 
-def _stride(known: Known, node: Ast) -> System:
+def stride(known: Known, node: Ast) -> System:
     """What the step of a loop says of its values, if all are alike wherever it begins."""
     out = System()
     if isinstance(node, For) and node.step > 1:
