@@ -81,6 +81,7 @@ PART = 0.1
 LARGE = 75_000  # steps of code beyond which it is not made anew for some sizes
 CUT = 40_000  # the same, with all loops cut
 BRIEF = 5_000  # steps in which it may be made for some sizes nevertheless
+FEWEST = 60  # steps, and a part of those it took, in which comparisons are looked for that decide nothing
 AGAIN = 150_000  # steps in which it is, and no more than twice as many as it took for all
 
 
@@ -270,7 +271,11 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
         if conditional(body):
             one, body = _valued(scanner, domain, len(pieces), most, one, body)
             body = one.searched(body, few_found_apart, first.known, pieces, body)
-        body = body if one.apart else said_once(body)
+    if one.parted:
+        spent = before - left() if before < inf else LARGE
+        body = one.searched(body, without_needless, one.known, body, FEWEST + PART * spent / 2)
+    if branches and one.parted and not one.apart:
+        body = said_once(body)
     made = Scan(body, one.extents, {**one.ranges, **one.seen}, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))
 
@@ -405,7 +410,6 @@ def _finished(
     if not scanner.parted:
         return body
     body = scanner.searched(body, without_implied, known, scanner.searched(body, without_decided, known, body))
-    body = scanner.searched(body, without_needless, known, body)
     return scanner.searched(body, short_apart, known, body) if branches else body
 
 

@@ -18,9 +18,12 @@ from polyvolta.sets import Aff
 from polyvolta.sets.budgets import spend
 from polyvolta.sets.values.aff import Floor, Xor
 
-VISITS = 60  # runs of a condition or a loop at one place beyond which no more is looked for there
+IDLE = 14  # places at which nothing new is seen, after which no more are looked at
+TIMES_MET = 3  # times that a loop is met below which nothing is asked of it
+VISITS = 30  # runs of a condition or a loop at one place beyond which no more is looked for there
 VALUES = 4  # values of a loop that are looked at
 LEAST, TIMES = 3, 7  # the least size where sizes are far apart, and how much greater the next one is
+RANDOM, WIDTHS = 40, (4, 10, 10, 30, 30, 100, 100, 400)  # other sizes, at random below these
 ALIKE = 13, 40, 2, 1, 4, 0, -3, 6  # sizes where they are alike
 
 
@@ -51,15 +54,18 @@ class Site:
     ----------
     parts : of a condition.
     lower, upper : whether each of several bounds of a loop was seen to decide.
+    other : whether it has another branch.
     entered, failed : whether its body ran, and the other branch of it.
     """
 
     around: Site | None
+    other: bool = False
     parts: list[Part] = field(default_factory=list)
     lower: list[bool] = field(default_factory=list)
     upper: list[bool] = field(default_factory=list)
     left: int = 0
     visits: int = 0
+    times: int = 0
     entered: bool = False
     failed: bool = False
 
@@ -76,6 +82,11 @@ def parts_of(conditions: Sequence[Condition]) -> list[Part]:
     return [
         Part(c, [Case(parts_of(case)) for case in c.alternatives] if isinstance(c, AnyOf) else []) for c in conditions
     ]
+
+
+def copied(parts: Sequence[Part]) -> list[Part]:
+    """Parts that can be changed."""
+    return [Part(p.condition, [Case(copied(case.parts), case.seen) for case in p.cases], p.seen) for p in parts]
 
 
 def number_of(parts: Sequence[Part]) -> int:
@@ -111,6 +122,11 @@ def bound_at(b: Bound, at: Mapping[str, int]) -> int:
     return bound_at(b.then if all(_holds(c, at) for c in b.conditions) else b.other, at)
 
 
+def _rounds(b: Bound) -> bool:
+    """Whether a bound is rounded, or an extreme: of others rational numbers say whether they decide."""
+    return not isinstance(b, Aff) or (bool(b.terms) and not isinstance(b.terms[-1][0], str))
+
+
 class Seen:
     """What was seen of some code: the sites of its conditions and loops, by identity of these."""
 
@@ -118,12 +134,26 @@ class Seen:
         self.sites: dict[int, tuple[Ast, Site]] = {}
         self.whole = Site(None)
         self._make(body, self.whole)
+        idle = 0
         for at in _places(known):
-            if not self.whole.left:
-                break
+            before = self.whole.left
             for _, site in self.sites.values():
                 site.visits = 0
             self._run(body, at)
+            idle = 0 if self.whole.left < before else idle + 1
+            if not self.whole.left or idle == IDLE:
+                break
+        self._forgo()
+
+    def _forgo(self) -> None:
+        """Ask nothing of loops, and of what runs at all, that were met at a place or two: the rest of them is likely."""
+        for _, site in self.sites.values():
+            if site.left and site.times < TIMES_MET:
+                site.found(site.lower.count(False) + site.upper.count(False) + (not site.entered))
+                site.entered, site.lower, site.upper = True, [], []
+                if site.other and not site.failed:
+                    site.failed = True
+                    site.found()
 
     def site(self, node: Ast) -> Site:
         """That of a condition or a loop."""
@@ -133,13 +163,15 @@ class Seen:
         for node in body:
             if isinstance(node, Call):
                 continue
-            site = Site(around, parts_of(node.conditions) if isinstance(node, If) else [])
+            site = Site(around, isinstance(node, If) and bool(node.other))
+            site.parts = parts_of(node.conditions) if isinstance(node, If) else []
             self.sites[id(node)] = node, site
             if isinstance(node, For):
-                site.lower = [False] * len(node.lower) if len(node.lower) > 1 and node.step == 1 else []
-                site.upper = [False] * len(node.upper) if len(node.upper) > 1 else []
-            own = 1 + len(site.lower) + len(site.upper) + number_of(site.parts)
-            own += isinstance(node, If) and bool(node.other)
+                if len(node.lower) > 1 and node.step == 1 and any(map(_rounds, node.lower)):
+                    site.lower = [False] * len(node.lower)
+                if len(node.upper) > 1 and (node.step > 1 or any(map(_rounds, node.upper))):
+                    site.upper = [False] * len(node.upper)
+            own = 1 + site.other + len(site.lower) + len(site.upper) + number_of(site.parts)
             site.found(-own)
             self._make(within(node), site)
 
@@ -149,25 +181,26 @@ class Seen:
                 continue
             site = self.site(node)
             site.visits += 1
+            site.times += 1
             if site.left <= 0 or site.visits > VISITS:
                 continue
             if isinstance(node, If):
                 holds = _truth(site.parts, at)
                 _mark(site, site.parts)
-                _enter(site, holds, node)
+                _enter(site, holds)
                 self._run(node.body if holds else node.other, at)
                 continue
             for inner in _values(site, node, at) if isinstance(node, For) else (at,):
-                _enter(site, True, node)
+                _enter(site, True)
                 self._run(node.body, inner)
 
 
-def _enter(site: Site, holds: bool, node: Ast) -> None:
+def _enter(site: Site, holds: bool) -> None:
     """A branch of a condition is run, or a loop's body."""
     if holds and not site.entered:
         site.entered = True
         site.found()
-    elif not holds and not site.failed and isinstance(node, If) and node.other:
+    elif not holds and site.other and not site.failed:
         site.failed = True
         site.found()
 
@@ -243,7 +276,10 @@ def _places(known: Known) -> Iterator[dict[str, int]]:
     for some in _choices(len(names)):
         at = {}
         for (name, c), v in zip(names.items(), some, strict=True):
-            at[name] = int(min(max(v, known.low.get(c, v)), known.high.get(c, max(v, known.low.get(c, v)))))
+            low, high = known.low.get(c), known.high.get(c)
+            if low is not None and (v < low or high is not None):
+                v = int(low + abs(v) % (1000 if high is None else high - low + 1))  # noqa: PLW2901
+            at[name] = int(v if high is None else min(v, high))
         spend(1)
         if all(value(e, at) + const >= 0 for e, const in rows) and all(value(e, at) % d == 0 for e, d in mods):
             yield at
@@ -258,3 +294,10 @@ def _choices(n: int) -> Iterator[Sequence[int]]:
         yield [*apart[k:n], *apart[:k]][n - 1 :: -1]
     for v in ALIKE[1:]:
         yield [v] * n
+    seed = 1
+    for _ in range(RANDOM):
+        some = []
+        for _ in range(n):
+            seed = seed * 1103515245 + 12345 & 0x7FFFFFFF
+            some.append((seed >> 12) % WIDTHS[seed >> 8 & 7] - (seed >> 25 == 0))
+        yield some

@@ -1,134 +1,209 @@
-"""Code without the comparisons that decide nothing where they stand, of conditions and of alternatives.
+"""Code without the comparisons that decide nothing where they stand, of conditions, of alternatives and of bounds.
 
-    if (N % 64 >= 1 || N >= 64) ...              ...                        (where N >= 1)
-    if (N % 4 == 0 && N >= 4 || N % 4 >= 1 && N >= 1) ...    ->    if (N >= 1) ...
-    if (N >= 2 && 8*floord(N + 3, 4) >= N + 4) ...           ->    if (N >= 2) ...
+    if (N % 64 >= 1 || N >= 64) ...                                    ...                        (where N >= 1)
+    if (N % 4 == 0 && N >= 4 || N % 4 >= 1 && N >= 1) ...       ->     if (N >= 1) ...
+    if (N >= 2 && 8*floord(N + 3, 4) >= N + 4) ...                     if (N >= 2) ...
+    for (c0 = 0; c0 <= min(N/64, (N + 63)/64 - 1); c0++)               for (c0 = 0; c0 <= (N + 63)/64 - 1; c0++)
 
 Each part is made where less is known than where it stands at last: of a branch, of what integers or remainders leave,
 and of alternatives around it. One decides nothing where the whole holds at no place, of all that what is around it
-lets run, at which it holds without it; of alternatives it is one that holds nowhere alone. So what runs is the same,
-and no place has more tests. Only those are asked for that nothing is seen of at a few sizes (`seen`); each is asked of
-integers, in some steps at most: where they don't do it stays.
+lets run, at which it does not hold with it; of alternatives it is one that holds nowhere alone; of bounds one that no
+value is beyond which all others have. So the same runs, and no place has more tests.
+
+Only those are asked for that nothing is seen of at a few sizes (`seen`), of integers, in some steps each and all
+together: where these don't do they stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
+from math import inf
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If, negation
+from polyvolta.sched.loops.ast import (
+    AnyOf,
+    Ast,
+    Block,
+    Bound,
+    Call,
+    Choice,
+    Condition,
+    Extreme,
+    For,
+    If,
+    negation,
+    within,
+)
 from polyvolta.sched.loops.hoisting.branches import stride
 from polyvolta.sched.loops.hoisting.needs import extent, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of
-from polyvolta.sched.loops.needless.seen import Case, Part, Seen, Site
+from polyvolta.sched.loops.needless.seen import Case, Part, Seen, Site, copied
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Key, System
 from polyvolta.sets import Aff, BudgetExceeded, var
-from polyvolta.sets.budgets import bounded
+from polyvolta.sets.budgets import bounded, left
 
-CASES = 4  # alternatives of what is around beyond which they are not looked at
+CASES = 4  # alternatives of a bound beyond which they are not looked at
 FAILED = 6  # systems that hold nowhere here, at most
-WORTH = 400  # steps that one question may take
+WORTH = 120  # steps that one question may take
 
 Failed = tuple[System, ...]  # none of which holds anywhere here
 
 
-def without_needless(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
-    """The same code without such comparisons, and what runs nowhere."""
-    if not any(map(_asked, body)):
+def without_needless(known: Known, body: tuple[Ast, ...], steps: float = inf) -> tuple[Ast, ...]:
+    """The same code without such comparisons, and without what runs nowhere.
+
+    Parameters
+    ----------
+    steps : that all questions together may take.
+    """
+    if not any(map(_asks, body)) or not all(_is_known(known, node) for node in body):
         return body
     seen = Seen(known, body)
-    return _without(known, seen, body, ()) if seen.whole.left else body
+    return _Asking(seen, steps).code(known, body, ()) if seen.whole.left else body
 
 
-def _asked(node: Ast) -> bool:
-    """Whether a condition is in some code."""
-    return isinstance(node, If) or (not isinstance(node, Call) and any(map(_asked, node.body)))
+def _asks(node: Ast) -> bool:
+    """Whether a condition is in some code, or a loop with several bounds."""
+    several = isinstance(node, For) and (len(node.lower) > 1 or len(node.upper) > 1)
+    return isinstance(node, If) or several or any(map(_asks, within(node)))
 
 
-def _without(known: Known, seen: Seen, body: tuple[Ast, ...], failed: Failed) -> tuple[Ast, ...]:
-    out = [part for node in body for part in _of_node(known, seen, node, failed)]
-    same = len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True))
-    return body if same else tuple(out)
+def _is_known(known: Known, node: Ast) -> bool:
+    """Whether all loops are of these columns: code of one case of sizes may be of another scan's, in which they are."""
+    here = not isinstance(node, For) or node.var in known.columns.ids
+    return here and all(_is_known(known, inner) for inner in within(node))
 
 
-def _of_node(known: Known, seen: Seen, node: Ast, failed: Failed) -> tuple[Ast, ...]:
-    if isinstance(node, Call):
-        return (node,)
-    site = seen.site(node)
-    if not site.left:
-        return (node,)
-    if isinstance(node, Block):
-        inside = _without(known, seen, node.body, failed)
+class _Asking:
+    """What asks, and how many steps are left for it.
+
+    Of a place it is told what is known there, and what `failed`: systems that hold nowhere there.
+    """
+
+    def __init__(self, seen: Seen, steps: float) -> None:
+        self.seen, self.steps = seen, steps
+
+    def code(self, known: Known, body: tuple[Ast, ...], failed: Failed) -> tuple[Ast, ...]:
+        """Some code without what decides nothing; itself if that is it."""
+        out = [part for node in body for part in self.node(known, node, failed)]
+        same = len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True))
+        return body if same else tuple(out)
+
+    def node(self, known: Known, node: Ast, failed: Failed) -> tuple[Ast, ...]:
+        """The same of a node, none where it runs nowhere."""
+        site = None if isinstance(node, Call) else self.seen.site(node)
+        if site is None or not site.left or self.steps <= 0:
+            return (node,)
+        if isinstance(node, If):
+            return self._branches(known, site, node, failed)
+        rows = System()
+        if isinstance(node, For):
+            node = self._bounds(known, site, node, failed)
+            rows = extent(known, node).add(stride(known, node))
+            failed = (*failed, *_beyond_bounds(known, node))[-FAILED:]
+        inside = self.code(known.given(rows), node.body, failed) if self._runs(known, site.entered, rows, failed) else ()
         return (node,) if inside is node.body else (replace(node, body=inside),) if inside else ()
-    if isinstance(node, For):
-        node = _fewer_bounds(known, site, node, failed)  # noqa: PLW2901
-        rows = extent(known, node).add(stride(known, node))
-        there = (*failed, *_beyond_bounds(known, node))[-FAILED:]
-        if not site.entered and _covered(known, rows, there):
-            return ()
-        inside = _without(known.given(rows), seen, node.body, there)
-        return (node,) if inside is node.body else (replace(node, body=inside),) if inside else ()
-    parts = site.parts
-    conditions = _less(known, parts, failed)
-    inside, other = (), ()
-    rows, fails = stating(known, node.conditions), negation(node.conditions)
-    there = (*failed, *_excluded(known, node.conditions))[-FAILED:]
-    if site.entered or not _covered(known, rows, there):
-        inside = _without(known.given(rows), seen, node.body, there)
-    if node.other:
-        rows, there = stating(known, fails), (*failed, *_excluded(known, fails))[-FAILED:]
-        if site.failed or not _covered(known, rows, there):
-            other = _without(known.given(rows), seen, node.other, there)
-    if not conditions:
-        return inside
-    if not inside:
-        return (If(fails, other, node.at),) if other else ()
-    if conditions == node.conditions and inside is node.body and other is node.other:
-        return (node,)
-    return (replace(node, conditions=conditions, body=inside, other=other),)
 
+    def _branches(self, known: Known, site: Site, node: If, failed: Failed) -> tuple[Ast, ...]:
+        parts, fails = copied(site.parts), negation(node.conditions)  # the same code may stand elsewhere, too
+        while self._one_less(known, parts, System(), failed):
+            pass
+        each: list[tuple[Ast, ...]] = []
+        for conditions, body, entered in ((node.conditions, node.body, site.entered), (fails, node.other, site.failed)):
+            rows, there = stating(known, conditions), (*failed, *_excluded(known, conditions))[-FAILED:]
+            runs = bool(body) and self._runs(known, entered, rows, there)
+            each.append(self.code(known.given(rows), body, there) if runs else ())
+        conditions, (inside, other) = _conditions(parts), each
+        if not conditions:
+            return inside
+        if not inside:
+            return (If(fails, other, node.at),) if other else ()
+        if conditions == node.conditions and inside is node.body and other is node.other:
+            return (node,)
+        return (replace(node, conditions=conditions, body=inside, other=other),)
 
-# ---- parts of a condition
+    def _runs(self, known: Known, entered: bool, rows: System, failed: Failed) -> bool:
+        """Whether code may run where some rows hold."""
+        return entered or not self._never(known, rows, failed)
 
-
-def _less(known: Known, parts: list[Part], failed: Failed) -> tuple[Condition, ...]:
-    """Conditions without the parts that decide nothing; changes what they are of."""
-    while _one_less(known, parts, System(), failed):
-        pass
-    return _conditions(parts)
-
-
-def _one_less(known: Known, parts: list[Part], rows: System, failed: Failed) -> bool:
-    """Take one part, or an alternative of one, away from parts that are asked where some rows hold; whether one is."""
-    for k, part in enumerate(parts):
-        rest = [p.condition for p in (*parts[:k], *parts[k + 1 :])]
-        there = rows.copy().add(stating(known, rest))
-        beside = (*failed, *_excluded(known, rest))
-        if not part.seen:
-            cases = _negated(known, part.condition)
-            if cases is not None and all(_covered(known, there.copy().add(s), beside) for s in cases):
+    def _one_less(self, known: Known, parts: list[Part], rows: System, failed: Failed) -> bool:
+        """Take one part, or an alternative, away from parts that are asked where some rows hold; whether one is."""
+        for k, part in enumerate(parts):
+            if part.seen and not any(map(_open, part.cases)):
+                continue
+            rest = [p.condition for p in (*parts[:k], *parts[k + 1 :])]
+            there = rows.copy().add(stating(known, rest))
+            beside = (*failed, *_excluded(known, rest))
+            if not part.seen and self._never_any(known, there, _systems(known, negation((part.condition,))), beside):
                 del parts[k]
                 _forget(parts)
                 return True
-        if not part.cases:
-            continue
-        for j, case in enumerate(part.cases):
-            others = _systems(known, [c for c in part.cases if c is not case])
-            if others is None:
-                continue
-            if not case.seen and _covered(
-                known, there.copy().add(stating(known, _conditions(case.parts))), (*beside, *others)
-            ):
-                del part.cases[j]
+            for j, case in enumerate(part.cases):
+                others = _systems(known, (AnyOf(tuple([_conditions(c.parts) for c in part.cases if c is not case])),))
+                if others is None:
+                    continue
+                more = stating(known, _conditions(case.parts))
+                if not case.seen and self._never(known, there.copy().add(more), (*beside, *others)):
+                    del part.cases[j]
+                elif not self._one_less(known, case.parts, there, (*beside, *others)):
+                    continue
                 _renew(parts, k)
                 return True
-            if _one_less(known, case.parts, there, (*beside, *others)):
-                _renew(parts, k)
-                return True
-    return False
+        return False
+
+    def _bounds(self, known: Known, site: Site, node: For, failed: Failed) -> For:
+        """A loop without the bounds that no value is beyond which the others leave, long ones first."""
+        for seen, sign in ((site.lower, -1), (site.upper, 1)):
+            some = zip(node.upper if sign > 0 else node.lower, seen, strict=False)
+            idle = [b for b, decides in some if not decides and isinstance(b, Aff)]
+            for b in sorted(idle, key=lambda b: -len(b.terms)):
+                kept = tuple([c for c in (node.upper if sign > 0 else node.lower) if c is not b])
+                if not kept:
+                    break
+                other = replace(node, upper=kept) if sign > 0 else replace(node, lower=kept)
+                rows = extent(known, other).add(stride(known, other))
+                rows.add(stating(known, (("ge", sign * (var(node.var) - b) - 1),)))
+                if self._never(known, rows, (*failed, *_beyond_bounds(known, other))):
+                    node = other
+        return node
+
+    def _never_any(self, known: Known, rows: System, cases: Sequence[System] | None, failed: Sequence[System]) -> bool:
+        return cases is not None and all(self._never(known, rows.copy().add(s), failed) for s in cases)
+
+    def _never(self, known: Known, system: System, failed: Sequence[System]) -> bool:
+        """Whether integers satisfy a system only where they do one of some others."""
+        before, most = left(), min(WORTH, self.steps)
+        try:
+            return most > 0 and bounded(int(most), _never, known, system, failed)
+        except BudgetExceeded:
+            return False
+        finally:
+            self.steps -= before - left() if before < inf else 0
+
+
+def _never(known: Known, system: System, failed: Sequence[System]) -> bool:
+    if known.excludes(system):
+        return True
+    return _gone(known, system, [[*known.columns.without_mods(s).every_ge()] for s in failed if not s.empty])
+
+
+def _gone(known: Known, system: System, others: Sequence[Sequence[tuple[Key, int]]]) -> bool:
+    """Whether no integers satisfy a system but where all rows of one of some others hold."""
+    if not others:
+        return known.excludes(system) or (_stepping(known, system) and known.excludes_exactly(system, inf))
+    return all(_gone(known, part, others[:-1]) for part in difference(known, system, others[-1]))
+
+
+def _stepping(known: Known, system: System) -> bool:
+    """Whether integers may say more of a system than rational numbers do."""
+    return bool(system.mods or known.mods or any(c in known.columns.floors for c in system.columns()))
+
+
+def _open(case: Case) -> bool:
+    """Whether an alternative, or a part of it, was not seen to decide."""
+    return not case.seen or any(not part.seen or any(map(_open, part.cases)) for part in case.parts)
 
 
 def _renew(parts: list[Part], k: int) -> None:
@@ -156,15 +231,9 @@ def _conditions(parts: Sequence[Part]) -> tuple[Condition, ...]:
     return tuple([part.condition for part in parts])
 
 
-def _systems(known: Known, cases: Sequence[Case]) -> list[System] | None:
-    """The systems of which one holds where one of some alternatives does; None of many."""
-    each = list(islice(chain.from_iterable(cases_of(_conditions(case.parts)) for case in cases), FAILED + 1))
-    return [stating(known, some) for some in each] if len(each) <= FAILED else None
-
-
-def _negated(known: Known, c: Condition) -> list[System] | None:
-    """The systems of which one holds where a condition does not; None of many."""
-    each = list(islice(cases_of(negation((c,))), FAILED + 1))
+def _systems(known: Known, conditions: Sequence[Condition]) -> list[System] | None:
+    """The systems of which one holds where conditions do; None of many."""
+    each = list(islice(cases_of(conditions), FAILED + 1))
     return [stating(known, some) for some in each] if len(each) <= FAILED else None
 
 
@@ -172,7 +241,7 @@ def _excluded(known: Known, conditions: Sequence[Condition]) -> Iterator[System]
     """Systems none of which holds anywhere where conditions of alternatives do: what rows don't say of these."""
     for c in conditions:
         if isinstance(c, AnyOf):
-            yield from _negated(known, c) or ()
+            yield from _systems(known, negation((c,))) or ()
 
 
 def _beyond_bounds(known: Known, node: For) -> Iterator[System]:
@@ -187,55 +256,17 @@ def _beyond_bounds(known: Known, node: For) -> Iterator[System]:
 def _beyond(known: Known, name: str, b: Bound, sign: int) -> Iterator[System]:
     """The systems of which one holds where a variable is above a bound (sign 1), or below one."""
     match b:
-        case Extreme(kind, terms) if (kind == "max") == (sign > 0):  # beyond all of them
-            each = [[*_beyond(known, name, t, sign)] for t in terms]
-            cases = [System()]
-            for some in each:
-                cases = [case.copy().add(s) for case in cases for s in some]
-                if len(cases) > CASES:
-                    return
-            yield from cases
-        case Extreme(_, terms):
-            for t in terms:
-                yield from _beyond(known, name, t, sign)
-        case Choice(conditions, then, other):
-            there = stating(known, conditions)
-            for s in () if any(isinstance(c, AnyOf) for c in conditions) else _beyond(known, name, then, sign):
-                yield s.add(there)
-            for case in islice(cases_of(negation(conditions)), CASES):
-                for s in _beyond(known, name, other, sign):
-                    yield s.add(stating(known, case))
         case Aff():
             yield stating(known, (("ge", sign * (var(name) - b) - 1),))
-
-
-def _fewer_bounds(known: Known, site: Site, node: For, failed: Failed) -> For:
-    """A loop without the bounds that no other values would be beyond."""
-    for seen, sign in ((site.lower, -1), (site.upper, 1)):
-        bounds = node.upper if sign > 0 else node.lower
-        for b in [b for b, decides in zip(bounds, seen, strict=False) if not decides and isinstance(b, Aff)]:
-            left = tuple([c for c in (node.upper if sign > 0 else node.lower) if c is not b])
-            other = replace(node, upper=left) if sign > 0 else replace(node, lower=left)
-            if not left:
-                break
-            rows = extent(known, other).add(stride(known, other)).add(stating(known, (("ge", sign * (var(node.var) - b) - 1),)))
-            if _covered(known, rows, (*failed, *_beyond_bounds(known, other))):
-                node = other
-    return node
-
-
-def _covered(known: Known, system: System, failed: Sequence[System]) -> bool:
-    """Whether integers satisfy a system only where they do one of some others."""
-    with suppress(BudgetExceeded):
-        if known.excludes(system):
-            return True
-        others = [[*known.columns.without_mods(s).every_ge()] for s in failed if not s.empty]
-        return bounded(WORTH, _gone, known, system, others)
-    return False
-
-
-def _gone(known: Known, system: System, others: Sequence[Sequence[tuple[Key, int]]]) -> bool:
-    """Whether no integers satisfy a system but where all rows of one of some others hold."""
-    if not others:
-        return known.excludes(system) or known.surely_excludes(system, WORTH)
-    return all(_gone(known, part, others[:-1]) for part in difference(known, system, others[-1]))
+        case Extreme(kind, terms) if (kind == "min") == (sign > 0):  # beyond one of them
+            yield from chain.from_iterable(_beyond(known, name, t, sign) for t in terms)
+        case Extreme(_, terms):
+            cases = [System()]
+            for t in terms:
+                cases = [case.copy().add(s) for case in cases for s in _beyond(known, name, t, sign)][: CASES + 1]
+            yield from cases
+        case Choice(conditions, then, other):
+            each = ((conditions, then), (negation(conditions), other))
+            for some, inner in each:
+                for s in _systems(known, some) or ():
+                    yield from [s.copy().add(there) for there in _beyond(known, name, inner, sign)]
