@@ -19,7 +19,7 @@ CUT = {  # (tree, tests at values of N as loops are, and as they would be if sha
                { A[k] -> [(k)]; C[k] -> [(2)]; F[k] -> [(5)]; D[k, i] -> [(3)] },
                { A[k] -> [(1)]; C[k] -> [(0)]; F[k] -> [(2)]; D[k, i] -> [(i)] }]" } }""",
         {2: 11, 4: 34, 9: 108, 40: 1100},
-        {2: 2, 4: 153, 9: 330, 40: 1942},
+        {2: 2, 4: 152, 9: 329, 40: 1941},
     ),
     "values of a member inside of an atomic one, each of which asks who is there": (
         """{ domain: "[N] -> { S[i] : 0 <= i <= 3; T[i] : 0 <= i <= N; T[i] : N - 1 <= i <= 3 }", child: { schedule:
@@ -28,8 +28,8 @@ CUT = {  # (tree, tests at values of N as loops are, and as they would be if sha
              "[N] -> [{ S[i] -> [(N + 2*floor(i/2))]; T[i] -> [(N + 3*i + 1)] }, { S[i] -> [(2*i - 1)];
                T[i] -> [(0)] }]", options: "{ atomic[0] }", child: { set: [ { filter: "{ S[i] }" },
              { filter: "[N] -> { T[i] : N = 2 }" }, { filter: "[N] -> { T[i] : N <= 1; T[i] : N >= 3 }" } ] } } } }""",
-        {1: 44, 3: 61, 9: 90, 40: 327},
-        {1: 164, 3: 183, 9: 327, 40: 1122},
+        {1: 42, 3: 59, 9: 82, 40: 289},
+        {1: 155, 3: 175, 9: 318, 40: 1113},
     ),
 }
 

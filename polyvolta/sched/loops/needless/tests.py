@@ -8,7 +8,8 @@
 Each part is made where less is known than where it stands at last: of a branch, of what integers or remainders leave,
 and of alternatives around it. One decides nothing where the whole holds at no place, of all that what is around it
 lets run, at which it does not hold with it; of alternatives it is one that holds nowhere alone; of bounds one that no
-value is beyond which all others have. So the same runs, and no place has more tests.
+value is beyond which all others have. So the same runs. Where a condition holds there are fewer tests; where it fails
+one of several others may be asked first now, which it follows from together.
 
 Only those are asked for that nothing is seen of at a few sizes (`seen`), of integers, in some steps each and all
 together: where these don't do they stay.
