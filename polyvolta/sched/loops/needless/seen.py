@@ -18,7 +18,7 @@ from polyvolta.sets import Aff
 from polyvolta.sets.budgets import spend
 from polyvolta.sets.values.aff import Floor, Xor
 
-IDLE = 14  # places at which nothing new is seen, after which no more are looked at
+IDLE = 10  # places at which nothing new is seen, after which no more are looked at
 TIMES_MET = 3  # times that a loop is met below which nothing is asked of it
 VISITS = 30  # runs of a condition or a loop at one place beyond which no more is looked for there
 VALUES = 4  # values of a loop that are looked at
@@ -55,6 +55,7 @@ class Site:
     parts : of a condition.
     lower, upper : whether each of several bounds of a loop was seen to decide.
     other : whether it has another branch.
+    rounded : whether a condition in it compares sums that are rounded.
     entered, failed : whether its body ran, and the other branch of it.
     """
 
@@ -66,6 +67,7 @@ class Site:
     left: int = 0
     visits: int = 0
     times: int = 0
+    rounded: bool = False
     entered: bool = False
     failed: bool = False
 
@@ -122,9 +124,14 @@ def bound_at(b: Bound, at: Mapping[str, int]) -> int:
     return bound_at(b.then if all(_holds(c, at) for c in b.conditions) else b.other, at)
 
 
-def _rounds(b: Bound) -> bool:
+def rounds(b: Bound) -> bool:
     """Whether a bound is rounded, or an extreme: of others rational numbers say whether they decide."""
     return not isinstance(b, Aff) or (bool(b.terms) and not isinstance(b.terms[-1][0], str))
+
+
+def _rounded(c: Condition) -> bool:
+    """Whether a comparison of sums that are rounded says more than a remainder."""
+    return not isinstance(c, AnyOf) and c[0] == "ge" and len(c[1].terms) > 1 and rounds(c[1])
 
 
 class Seen:
@@ -167,12 +174,15 @@ class Seen:
             site.parts = parts_of(node.conditions) if isinstance(node, If) else []
             self.sites[id(node)] = node, site
             if isinstance(node, For):
-                if len(node.lower) > 1 and node.step == 1 and any(map(_rounds, node.lower)):
+                if len(node.lower) > 1 and node.step == 1 and any(map(rounds, node.lower)):
                     site.lower = [False] * len(node.lower)
-                if len(node.upper) > 1 and (node.step > 1 or any(map(_rounds, node.upper))):
+                if len(node.upper) > 1 and (node.step > 1 or any(map(rounds, node.upper))):
                     site.upper = [False] * len(node.upper)
             own = 1 + site.other + len(site.lower) + len(site.upper) + number_of(site.parts)
             site.found(-own)
+            inner: Site | None = site if any(_rounded(part.condition) for part in site.parts) else None
+            while inner is not None and not inner.rounded:
+                inner.rounded, inner = True, inner.around
             self._make(within(node), site)
 
     def _run(self, body: Sequence[Ast], at: dict[str, int]) -> None:

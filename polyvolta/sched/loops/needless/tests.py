@@ -3,6 +3,7 @@
     if (N % 64 >= 1 || N >= 64) ...                                    ...                        (where N >= 1)
     if (N % 4 == 0 && N >= 4 || N % 4 >= 1 && N >= 1) ...       ->     if (N >= 1) ...
     if (N >= 2 && 8*floord(N + 3, 4) >= N + 4) ...                     if (N >= 2) ...
+    if (2*floord(N, 2) + 3*modd(N, 2) <= 4) ...                        if (N <= 4) ...            (where N is even)
     for (c0 = 0; c0 <= min(N/64, (N + 63)/64 - 1); c0++)               for (c0 = 0; c0 <= (N + 63)/64 - 1; c0++)
 
 Each part is made where less is known than where it stands at last: of a branch, of what integers or remainders leave,
@@ -38,8 +39,8 @@ from polyvolta.sched.loops.ast import (
 )
 from polyvolta.sched.loops.hoisting.branches import stride
 from polyvolta.sched.loops.hoisting.needs import extent, stating
-from polyvolta.sched.loops.hoisting.plain import cases_of
-from polyvolta.sched.loops.needless.seen import Case, Part, Seen, Site, copied
+from polyvolta.sched.loops.hoisting.plain import cases_of, tied
+from polyvolta.sched.loops.needless.seen import Case, Part, Seen, Site, copied, rounds
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Key, System
 from polyvolta.sets import Aff, BudgetExceeded, var
@@ -62,7 +63,7 @@ def without_needless(known: Known, body: tuple[Ast, ...], steps: float = inf) ->
     if not any(map(_asks, body)) or not all(_is_known(known, node) for node in body):
         return body
     seen = Seen(known, body)
-    return _Asking(seen, steps).code(known, body, ()) if seen.whole.left else body
+    return _Asking(seen, steps).code(known, body, ()) if seen.whole.left or seen.whole.rounded else body
 
 
 def _asks(node: Ast) -> bool:
@@ -95,7 +96,7 @@ class _Asking:
     def node(self, known: Known, node: Ast, failed: Failed) -> tuple[Ast, ...]:
         """The same of a node, none where it runs nowhere."""
         site = None if isinstance(node, Call) else self.seen.site(node)
-        if site is None or not site.left or self.steps <= 0:
+        if site is None or not (site.rounded or (site.left and self.steps > 0)):
             return (node,)
         if isinstance(node, If):
             return self._branches(known, site, node, failed)
@@ -116,7 +117,7 @@ class _Asking:
             rows, there = stating(known, conditions), (*failed, *_excluded(known, conditions))[-FAILED:]
             runs = bool(body) and self._runs(known, entered, rows, there)
             each.append(self.code(known.given(rows), body, there) if runs else ())
-        conditions, (inside, other) = _conditions(parts), each
+        conditions, (inside, other) = tied(tuple([_whole(known, c) for c in _conditions(parts)])), each
         if not conditions:
             return inside
         if not inside:
@@ -195,6 +196,17 @@ def _gone(known: Known, system: System, others: Sequence[Sequence[tuple[Key, int
     if not others:
         return known.excludes(system) or (_stepping(known, system) and known.excludes_exactly(system, inf))
     return all(_gone(known, part, others[:-1]) for part in difference(known, system, others[-1]))
+
+
+def _whole(known: Known, c: Condition) -> Condition:
+    """A condition without floors that are whole numbers by what is known of remainders."""
+    if isinstance(c, AnyOf) or not known.residues or not rounds(c[1]):
+        return c
+    row = known.columns.row(c[1])
+    key, const = known.whole(*row)
+    if key == row[0]:
+        return c
+    return (c[0], known.columns.aff(key, const)) if c[0] == "eq" else (c[0], known.columns.aff(*known.tight(key, const)))
 
 
 def _stepping(known: Known, system: System) -> bool:
