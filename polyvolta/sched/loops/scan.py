@@ -81,7 +81,6 @@ PART = 0.1
 LARGE = 75_000  # steps of code beyond which it is not made anew for some sizes
 CUT = 40_000  # the same, with all loops cut
 BRIEF = 5_000  # steps in which it may be made for some sizes nevertheless
-FEWEST, IDLE = 50, 0.03  # steps, and a part of those it took, in which comparisons that decide nothing are looked for
 AGAIN = 150_000  # steps in which it is, and no more than twice as many as it took for all
 
 
@@ -273,9 +272,8 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
             body = one.searched(body, few_found_apart, first.known, pieces, body)
     if one.parted:
         spent = before - left() if before < inf else LARGE
-        body = one.searched(body, without_needless, one.known, body, FEWEST + IDLE * spent)
-    if branches and one.parted and not one.apart:
-        body = said_once(body)
+        body = one.searched(body, without_needless, one.known, body, spent)
+        body = said_once(body) if branches and not one.apart else body
     made = Scan(body, one.extents, {**one.ranges, **one.seen}, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))
 

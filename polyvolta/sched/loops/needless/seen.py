@@ -1,9 +1,9 @@
 """What decides something in some code, as it runs at a few sizes: the rest may be asked for nothing.
 
 A comparison decides where the whole condition is another one without it: of `a && b || c` it is `a` where a and c are
-false and b is true. Of a loop a few values are looked at, the first ones, the last one and one between them, and of code
-all of whose parts were seen to decide nothing is run again. Cost: an evaluation of each comparison at some dozen places,
-fewer where they are soon seen.
+false and b is true. Of a loop a few values are looked at, the first ones, the last one and one between them, and code
+all of whose parts were seen to decide is not run again. Cost: an evaluation of each comparison at some dozen places, a
+part in a hundred of what the code takes; fewer where all are soon seen.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If, within
+from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Condition, Extreme, For, If, within
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import LOOP
 from polyvolta.sets import Aff
@@ -24,6 +24,7 @@ VISITS = 30  # runs of a condition or a loop at one place beyond which no more i
 VALUES = 4  # values of a loop that are looked at
 LEAST, TIMES = 3, 7  # the least size where sizes are far apart, and how much greater the next one is
 RANDOM, WIDTHS = 40, (4, 10, 10, 30, 30, 100, 100, 400)  # other sizes, at random below these
+LARGE = 43  # a size beside one that is 1
 ALIKE = 13, 40, 2, 1, 4, 0, -3, 6  # sizes where they are alike
 
 
@@ -39,7 +40,7 @@ class Part:
 
 @dataclass(slots=True, eq=False)
 class Case:
-    """An alternative, all parts of which hold; whether one place was seen at which it holds alone, and whether it does now."""
+    """An alternative, all parts of which hold; whether it was seen to hold alone, and holds where code runs now."""
 
     parts: list[Part]
     seen: bool = False
@@ -153,7 +154,7 @@ class Seen:
         self._forgo()
 
     def _forgo(self) -> None:
-        """Ask nothing of loops, and of what runs at all, that were met at a place or two: the rest of them is likely."""
+        """Ask nothing of bounds, nor whether code runs, that was met at a place or two: likely it is at others."""
         for _, site in self.sites.values():
             if site.left and site.times < TIMES_MET:
                 site.found(site.lower.count(False) + site.upper.count(False) + (not site.entered))
@@ -262,7 +263,9 @@ def _values(site: Site, node: For, at: Mapping[str, int]) -> Iterator[dict[str, 
         _decide(site, site.lower, lows.index(low), others <= high and others < low)
     if site.upper:
         others = sorted(highs)[1]
-        _decide(site, site.upper, highs.index(high), low <= others and (others - low) // node.step * node.step + low > high)
+        _decide(
+            site, site.upper, highs.index(high), low <= others and (others - low) // node.step * node.step + low > high
+        )
     if low <= high:
         n = (high - low) // node.step
         numbers = range(n + 1) if n < VALUES else (0, 1, (1 + n) // 2, n)
@@ -281,8 +284,16 @@ def _places(known: Known) -> Iterator[dict[str, int]]:
     """Sizes, and names of a machine, at which what is known holds."""
     columns = known.columns
     names = {name: c for name, c in columns.ids.items() if c < LOOP}
-    rows = [(columns.aff(key, 0), const) for key, const in known.ineqs.items() if all(c < LOOP or c in columns.floors for c, _ in key)]
-    mods = [(columns.aff(key, const), d) for key, const, d in known.mods if all(c < LOOP or c in columns.floors for c, _ in key)]
+    rows = [
+        (columns.aff(key, 0), const)
+        for key, const in known.ineqs.items()
+        if all(c < LOOP or c in columns.floors for c, _ in key)
+    ]
+    mods = [
+        (columns.aff(key, const), d)
+        for key, const, d in known.mods
+        if all(c < LOOP or c in columns.floors for c, _ in key)
+    ]
     for some in _choices(len(names)):
         at = {}
         for (name, c), v in zip(names.items(), some, strict=True):
@@ -300,6 +311,7 @@ def _choices(n: int) -> Iterator[Sequence[int]]:
     apart = [LEAST * TIMES**k for k in range(min(n, 3))] * (n // 3 + 1)
     yield [ALIKE[0]] * n
     for k in range(n) if n > 1 else ():
+        yield [1 if j == k else LARGE for j in range(n)]
         yield [*apart[k:n], *apart[:k]][:n]
         yield [*apart[k:n], *apart[:k]][n - 1 :: -1]
     for v in ALIKE[1:]:

@@ -26,7 +26,6 @@ from math import inf
 from polyvolta.sched.loops.ast import (
     AnyOf,
     Ast,
-    Block,
     Bound,
     Call,
     Choice,
@@ -49,21 +48,24 @@ from polyvolta.sets.budgets import bounded, left
 CASES = 4  # alternatives of a bound beyond which they are not looked at
 FAILED = 6  # systems that hold nowhere here, at most
 WORTH = 120  # steps that one question may take
+FEWEST, SHARE = 50, 0.03  # steps that all may take, and a part of those that the code took
 
 Failed = tuple[System, ...]  # none of which holds anywhere here
 
 
-def without_needless(known: Known, body: tuple[Ast, ...], steps: float = inf) -> tuple[Ast, ...]:
+def without_needless(known: Known, body: tuple[Ast, ...], spent: float = 0) -> tuple[Ast, ...]:
     """The same code without such comparisons, and without what runs nowhere.
 
     Parameters
     ----------
-    steps : that all questions together may take.
+    spent : steps that the code took: all questions together may take a part of that.
     """
     if not any(map(_asks, body)) or not all(_is_known(known, node) for node in body):
         return body
     seen = Seen(known, body)
-    return _Asking(seen, steps).code(known, body, ()) if seen.whole.left or seen.whole.rounded else body
+    return (
+        _Asking(seen, FEWEST + SHARE * spent).code(known, body, ()) if seen.whole.left or seen.whole.rounded else body
+    )
 
 
 def _asks(node: Ast) -> bool:
@@ -105,7 +107,10 @@ class _Asking:
             node = self._bounds(known, site, node, failed)
             rows = extent(known, node).add(stride(known, node))
             failed = (*failed, *_beyond_bounds(known, node))[-FAILED:]
-        inside = self.code(known.given(rows), node.body, failed) if self._runs(known, site.entered, rows, failed) else ()
+        assert not isinstance(node, Call)
+        inside = (
+            self.code(known.given(rows), node.body, failed) if self._runs(known, site.entered, rows, failed) else ()
+        )
         return (node,) if inside is node.body else (replace(node, body=inside),) if inside else ()
 
     def _branches(self, known: Known, site: Site, node: If, failed: Failed) -> tuple[Ast, ...]:
@@ -206,7 +211,9 @@ def _whole(known: Known, c: Condition) -> Condition:
     key, const = known.whole(*row)
     if key == row[0]:
         return c
-    return (c[0], known.columns.aff(key, const)) if c[0] == "eq" else (c[0], known.columns.aff(*known.tight(key, const)))
+    return (
+        (c[0], known.columns.aff(key, const)) if c[0] == "eq" else (c[0], known.columns.aff(*known.tight(key, const)))
+    )
 
 
 def _stepping(known: Known, system: System) -> bool:
