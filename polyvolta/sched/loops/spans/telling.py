@@ -6,13 +6,20 @@ Which rows tell one from another, what both say, how they are made disjoint, and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import combinations
 from math import inf
 
+from polyvolta.sched.components import strongly_connected
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.tableaus import ALMOST
+from polyvolta.sets import BudgetExceeded
+from polyvolta.sets.budgets import bounded
 
 PIECES = 48  # pieces of a union beyond which there is one loop
+PLACES = 3, 8  # pieces of which it is asked which ones are before which others: of two either may be cut off first
+STEPS = 3000  # in which that is asked
 
 
 def ties(s: System) -> list[tuple[Key, int]]:
@@ -103,6 +110,43 @@ def disjoint(known: Known, systems: Sequence[System]) -> list[System] | None:
         out += left
         if len(out) > PIECES:
             return None
+    return out
+
+
+def one_behind_another(known: Known, systems: Sequence[System], col: int) -> list[System]:
+    """Some systems, those before others of which all values of a column are before the others' wherever both have any.
+
+    Made disjoint in turn, of such that lie one behind another the first is whole, and what is left of the others lies
+    before or behind it at all sizes. Were one cut off first that lies behind, it would leave some of each before it and
+    behind it where it is empty or not, which no order has: of 0 <= i < a, then b, then c values, whatever their signs,
+    what the last one leaves of the first may be behind it, before the second, of which all is before the last. So the
+    loops of arrays one behind another are the same whatever order their statements have in the text. Others stay in the
+    order they have. Cost: a linear program or two for each couple.
+    """
+    if not PLACES[0] <= len(systems) <= PLACES[1]:
+        return [*systems]
+    arcs: list[tuple[int, int]] = []
+    with suppress(BudgetExceeded):
+        arcs = bounded(STEPS, _arcs, known, systems, col)
+    return [systems[n] for some in strongly_connected(range(len(systems)), arcs) for n in some]
+
+
+def _arcs(known: Known, systems: Sequence[System], col: int) -> list[tuple[int, int]]:
+    """Which of some systems are before which others, and not behind these, too."""
+    twin, out = known.columns.twin(col), list[tuple[int, int]]()
+    each = [([*s.every_ge()], []) for s in systems]
+    for rows, beside in each:
+        for key, const in rows:
+            v = coefficient(key, col)
+            beside.append((plus(1, without(key, col), v, ((twin, 1),)) if v else key, const))
+
+    def before(p: int, q: int) -> bool:
+        return known.ensures([*each[p][0], *each[q][1]], plus(1, ((twin, 1),), -1, ((col, 1),)), -1)
+
+    for p, q in combinations(range(len(systems)), 2):
+        first, last = before(p, q), before(q, p)
+        if first != last:
+            out.append((p, q) if first else (q, p))
     return out
 
 

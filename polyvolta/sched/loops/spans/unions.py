@@ -49,7 +49,7 @@ from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
 from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, beside_numbers, both_values, few_copies
 from polyvolta.sched.loops.spans.shadows import MANY, one_each, shadows_and_remainders, shadows_of, span, valued, within
 from polyvolta.sched.loops.spans.steady import steady
-from polyvolta.sched.loops.spans.telling import PIECES, disjoint, width
+from polyvolta.sched.loops.spans.telling import PIECES, disjoint, one_behind_another, width
 from polyvolta.sched.loops.spans.turns import beside_turns
 from polyvolta.sched.loops.spans.unordered import around_one
 from polyvolta.sched.loops.weighing.cuts import weighed
@@ -152,7 +152,7 @@ class Shared:
 
     def union(self, pieces: list[System]) -> list[System] | None:
         """Disjoint pieces of a union: what many share with few is in the loop of few, which has tests and no stride."""
-        col = self.col
+        col, pieces = self.col, one_behind_another(self.known, pieces, self.col)
         return disjoint(self.known, sorted(pieces, key=lambda s: valued(s, col) or not width(self.known, s, col, ONCE)))
 
     def sized(self, lanes: list[Lane]) -> Items:
