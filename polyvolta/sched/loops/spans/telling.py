@@ -10,7 +10,6 @@ from contextlib import suppress
 from itertools import combinations
 from math import inf
 
-from polyvolta.sched.components import strongly_connected
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Key, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.tableaus import ALMOST
@@ -121,14 +120,26 @@ def one_behind_another(known: Known, systems: Sequence[System], col: int) -> lis
     behind it where it is empty or not, which no order has: of 0 <= i < a, then b, then c values, whatever their signs,
     what the last one leaves of the first may be behind it, before the second, of which all is before the last. So the
     loops of arrays one behind another are the same whatever order their statements have in the text. Others stay in the
-    order they have. Cost: a linear program or two for each couple.
+    order they have, each behind those before it. Cost: a linear program or two for each couple.
     """
     if not PLACES[0] <= len(systems) <= PLACES[1]:
         return [*systems]
     arcs: list[tuple[int, int]] = []
     with suppress(BudgetExceeded):
         arcs = bounded(STEPS, _arcs, known, systems, col)
-    return [systems[n] for some in strongly_connected(range(len(systems)), arcs) for n in some]
+    out: list[int] = []
+    seen: set[int] = set()
+
+    def put(n: int) -> None:
+        if n not in seen:
+            seen.add(n)
+            for p in [p for p in range(len(systems)) if (p, n) in arcs]:
+                put(p)
+            out.append(n)
+
+    for n in range(len(systems)):
+        put(n)
+    return [systems[n] for n in out]
 
 
 def _arcs(known: Known, systems: Sequence[System], col: int) -> list[tuple[int, int]]:
