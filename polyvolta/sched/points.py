@@ -6,13 +6,12 @@ that it is in: N with 0 <= i < N, then i with i >= 0. Of domains whose sizes are
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from polyvolta.sets.budgets import remembered
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine.rows import unbounded
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def in_all_directions(c: Conjunct) -> bool:
     """Whether plainly, in each dimension, there are points that differ in that alone.
 

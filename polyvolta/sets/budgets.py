@@ -4,14 +4,16 @@ Integer programming is hard, and a formula of a few lines can have thousands of 
 follows from the size of an input. Instead every loop that can run away *spends* steps: pivots by the size of the
 tableau and of its numbers, search nodes, normalisations by the size of the conjunct, pairs of rows in an
 elimination. A step is some twenty microseconds of work, so a budget is a limit of time that does not depend on the
-machine: the same operation on the same operands always ends in the same place, as long as nothing was memoised.
+machine: the same operation on the same operands always ends in the same place, whatever was asked before.
 
 One public operation has one budget, and what it calls shares it. `metered` and `metered_class` open it, where none
 is open, and `spend` draws on it wherever it was opened: a context variable carries it, so that no signature needs
 to. `with budget(steps)` sets the limit for all operations of a block together.
 
-Results are memoised only when they are complete, so an operation that gave up leaves no trace, and with a larger
-budget it goes on from whatever parts of it were finished.
+Results are memoised only when they are complete (`remembered`), and with the steps that they took: an operation pays
+for each of them once, also where it was found before. Searches of few steps, inside it, then get as far in a process
+that has done much as in a new one, and what they find is the same. An operation that gave up has parts of it finished
+for one with a larger budget, which has to pay for them and takes less time.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import lru_cache, wraps
 from inspect import isfunction, isgeneratorfunction
 from math import inf
 from typing import Any, TypeVar, cast
@@ -27,6 +29,7 @@ from typing import Any, TypeVar, cast
 from .errors import BudgetExceeded, SpaceMismatch
 
 DEFAULT = 400_000  # steps of one public operation, a few seconds
+ENDLESS = 1 << 62  # steps of a budget without a limit, which are counted all the same
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -34,10 +37,15 @@ T = TypeVar("T")
 
 
 class _Budget:
-    """Steps left, and the outermost operation that spends them; class attributes say what a new one has."""
+    """Steps left, and the outermost operation that spends them; class attributes say what a new one has.
 
-    steps: float = DEFAULT
-    left: float = DEFAULT
+    `paid` are the memoised values that it, or the one that is being memoised, has paid for: none has more than one
+    bill. Those of a budget inside it are the same.
+    """
+
+    steps: int = DEFAULT
+    left: int = DEFAULT
+    paid: set[int] | None = None
     operation: str = ""
     operands: tuple = ()
 
@@ -73,16 +81,17 @@ def budget(steps: int | None) -> Iterator[None]:
         raise SpaceMismatch(f"a budget is a whole number of steps, not {steps!r}", hint="None is no limit")
     outer = _current.get()
     own = _Budget()
-    own.steps = own.left = min(inf if steps is None else steps, inf if outer is None else outer.left)
+    own.steps = own.left = min(ENDLESS if steps is None else steps, ENDLESS if outer is None else outer.left)
     if outer is not None:
         own.operation, own.operands = outer.operation, outer.operands
+        own.paid = outer.paid = set() if outer.paid is None else outer.paid
     token = _current.set(own)
     try:
         yield
     finally:
         _current.reset(token)
         if outer is not None:
-            outer.left -= own.steps - own.left if own.steps < inf else 0
+            outer.left -= own.steps - max(own.left, -1 if own.steps == outer.left else 0)
 
 
 def spend(steps: int = 1) -> None:
@@ -104,9 +113,15 @@ def spend(steps: int = 1) -> None:
 
 
 def left() -> float:
-    """How many steps the operation in progress may still spend; infinitely many where there is none."""
+    """How many steps the operation in progress may still spend; infinitely many where there is no limit."""
     current = _current.get()
-    return inf if current is None else current.left
+    return inf if current is None or current.left > ENDLESS // 2 else current.left
+
+
+def spent() -> int:
+    """A number that grows as the operation in progress spends steps, by as many; 0 where there is none."""
+    current = _current.get()
+    return 0 if current is None else -current.left
 
 
 def bounded(steps: int, f: Callable[..., T], *args: Any) -> T:
@@ -119,15 +134,64 @@ def bounded(steps: int, f: Callable[..., T], *args: Any) -> T:
     BudgetExceeded : it needs more. Where the budget around it has none left either, the next `spend` says so.
     """
     current = _current.get()
-    if current is None or current.left == inf:
+    if current is None:
         with budget(steps):
             return f(*args)
     aside = max(0, current.left - steps)
     current.left -= aside
     try:
         return f(*args)
-    finally:
-        current.left += aside
+    finally:  # what the last step is too many for depends on what was remembered
+        current.left = aside + current.left if current.left >= 0 else aside or -1
+
+
+def remembered(maxsize: int) -> Callable[[F], F]:
+    """The function with its last values memoised, and the steps that they took: who asks for one pays them once.
+
+    Of an operation, or of a value of such a function itself, the first call with some arguments spends what finding the
+    value took, where nothing it asks for had been paid; later calls spend nothing. So what is spent, and where it ends,
+    is the same whether the value is found or was found before, and no more than the operation would spend alone, but
+    for parts that several values share. A value that a budget ended is not kept; one that was found where no steps are
+    counted is found again where they are, for what it costs isn't known.
+
+    Cost: as of `lru_cache`, and half a microsecond a call. The arguments are by position, and can be hashed.
+    """
+
+    def remember(f: F) -> F:
+        def find(args: tuple) -> list[Any]:
+            current = _current.get()
+            if current is None:
+                return [f(*args), None, 0]
+            before, paid = current.left, current.paid
+            current.paid = set()
+            try:
+                value = f(*args)
+                spend(0)  # what went on although a budget had ended may not be all
+                cost, current.left = before - current.left, before
+                return [value, cost, hash((f, args))]
+            finally:
+                current.paid = paid
+
+        @lru_cache(maxsize)
+        def kept(*args: Any) -> list[Any]:
+            return find(args)
+
+        @wraps(f)
+        def call(*args: Any) -> Any:
+            found = kept(*args)
+            if found[1] != 0 and (current := _current.get()) is not None:
+                if found[1] is None:
+                    found[:] = find(args)
+                if current.paid is None:
+                    current.paid = set()
+                if found[2] not in current.paid:
+                    spend(found[1])
+                    current.paid.add(found[2])
+            return found[0]
+
+        return cast(F, call)
+
+    return remember
 
 
 def weight(*numbers: int) -> int:

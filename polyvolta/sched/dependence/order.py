@@ -33,6 +33,7 @@ from polyvolta.sched.tree import (
     SetNode,
 )
 from polyvolta.sets import Aff, Map, Set, var
+from polyvolta.sets.budgets import remembered
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts import project as pj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
@@ -351,7 +352,7 @@ def _sparse(e: Aff, params: tuple[str, ...], iterators: tuple[str, ...]) -> tupl
     return tuple(out)
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def _knife(
     n: int,
     params: tuple[str, ...],

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from polyvolta.sched.dependence.model import Dependence
 from polyvolta.sets import Aff, var
+from polyvolta.sets.budgets import remembered
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.conjuncts.implies import doubtful, implied
@@ -119,7 +120,7 @@ def _half(row: Row) -> Conjunct:
     return Conjunct(len(row) - 1, (), (), (tight,))
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def _row(c: Conjunct, params: tuple[str, ...], source: Time, sink: Time) -> Row | None:
     """The distance over (1, dimensions) after what the equalities of the pairs say; None where it has floors."""
     out = [0] * (1 + c.n + len(c.divs))
@@ -140,7 +141,7 @@ def _row(c: Conjunct, params: tuple[str, ...], source: Time, sink: Time) -> Row 
     return tuple(plain if any(row[1 + c.n :]) else row[: 1 + c.n])
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def _images(c: Conjunct) -> tuple[tuple[int, Row], ...]:
     """What equalities say of their last columns, the last equality first: column, and a form that is equal to it."""
     out = []
@@ -163,14 +164,14 @@ def _delta(source: Time, sink: Time) -> Aff:
     return f.rewrite(lambda n: var(f"{n}#") if n in ys else var(n)) - e
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def _knife(names: tuple[str, ...], delta: Aff, sign: int) -> Conjunct | None:
     """The points where an expression is > 0 (sign 1), 0, or <= 0 (sign -2)."""
     row = ("ge", delta - 1) if sign == 1 else ("ge", -delta) if sign else ("eq", delta)
     return RowBuilder(names).conjunct([row])
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def _solved_distance(c: Conjunct, params: tuple[str, ...], source: Time, sink: Time) -> Aff:
     """The distance after what the equalities of the pairs say of dimensions."""
     dims = _solved(c, _names(params, source[0], sink[0]))
@@ -178,7 +179,7 @@ def _solved_distance(c: Conjunct, params: tuple[str, ...], source: Time, sink: T
     return delta.rewrite(lambda n: dims.get(n) or var(n)) if dims else delta
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def _solved(c: Conjunct, names: tuple[str, ...]) -> dict[str, Aff]:
     """What the equalities say of dimensions, each in terms of those before it."""
     table = affs_of(c, names)
@@ -239,7 +240,7 @@ def among(c: Conjunct, sides: Sequence[Sequence[Conjunct]]) -> list[Conjunct]:
     return left
 
 
-@lru_cache(maxsize=1 << 10)
+@remembered(1 << 10)
 def _both(a: Conjunct, b: Conjunct) -> Conjunct:
     """The rows of both sides: of many dependences these are the same."""
     return cj.juxtaposed(a, b)

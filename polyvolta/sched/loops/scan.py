@@ -50,7 +50,7 @@ from polyvolta.sched.loops.notation.widths import largest
 from polyvolta.sched.loops.parts.ways import without_ways
 from polyvolta.sched.loops.plainer.twice import said_once
 from polyvolta.sched.loops.result import Scan
-from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.columns import Columns, numbered
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.pieces import Piece
@@ -152,6 +152,7 @@ def scan(
 
 
 @metered
+@numbered
 def scanned(
     schedule: Schedule,
     context: Set | str | None,

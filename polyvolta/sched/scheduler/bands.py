@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import chain
 
 from polyvolta.sched.scheduler.limits import Extents, without_coalesced
 from polyvolta.sched.scheduler.problem import Edge, Forms, Mode, Problem
+from polyvolta.sets.budgets import remembered
 from polyvolta.sets.engine.integer import solve_equalities
 from polyvolta.sets.engine.rows import Row, dot, negate, units
 
@@ -55,7 +55,7 @@ class Found:
         return next((k for k, c in enumerate(self.coincident) if not c), len(self.rows))
 
 
-@lru_cache(maxsize=1 << 10)
+@remembered(1 << 10)
 def complement(rows: tuple[Row, ...], depth: int) -> tuple[Row, ...]:
     """A basis of the integer vectors that are orthogonal to all rows.
 
@@ -93,7 +93,7 @@ def find_band(
     return _find_band(depths, params, edges, prior, outer_parallel, negative, coincident, limits)
 
 
-@lru_cache(maxsize=1 << 8)
+@remembered(1 << 8)
 def _find_band(
     depths: tuple[int, ...],
     params: int,
@@ -145,7 +145,7 @@ def most_parallel(
     return len(rows)
 
 
-@lru_cache(maxsize=1 << 4)  # programs are large, and asked for again at once or never
+@remembered(1 << 4)  # programs are large, and asked for again at once or never
 def _outermost(
     depths: tuple[int, ...],
     params: int,

@@ -32,12 +32,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import compress, count, product
 from math import gcd, lcm, prod
 from operator import add
 
-from polyvolta.sets.budgets import budget, metered
+from polyvolta.sets.budgets import budget, metered, remembered
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine import cone as double_description
 from polyvolta.sets.engine.integer import solve_equalities
@@ -128,7 +127,7 @@ class Cone:
 NOTHING = Cone((), (), None, (), True)
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 @metered
 def cone(c: Conjunct) -> Cone:
     """The affine forms that are nonnegative on a conjunct, as a cone; memoised.
@@ -260,7 +259,7 @@ def _solved(n: int, heads: dict[int, Row]) -> tuple[Row, tuple[Row, ...]]:
     return tuple(origin), tuple(basis)
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def _generators(n: int, rows: tuple[Row, ...]) -> double_description.Generators:
     """`double_description.of_polyhedron` of a factor; loop bounds are alike, so many factors are."""
     return double_description.of_polyhedron(n, (), rows)

@@ -16,6 +16,7 @@ from polyvolta.sched.dependence.pairs import among
 from polyvolta.sched.scheduler.farkas import cone
 from polyvolta.sched.scheduler.problem import Edge, Forms, distance
 from polyvolta.sets import Set
+from polyvolta.sets.budgets import remembered
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.engine.rows import Row, negate
@@ -173,7 +174,7 @@ def distances(rows: Sequence[Forms], p: Piece, number: dict[int, int], depths: S
     return [distance(source, sink, forms, depths) for forms in rows]
 
 
-@lru_cache(maxsize=1 << 10)
+@remembered(1 << 10)
 def steps(c: Conjunct, depth: int) -> tuple[Row, ...]:
     """How far apart, iterator by iterator, the two are at the generators of a piece of one statement; not where they
     are at one place."""

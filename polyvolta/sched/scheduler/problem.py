@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import compress
 from operator import neg, sub
 from threading import Lock
@@ -37,6 +36,7 @@ from typing import Literal
 from polyvolta.sched.scheduler.farkas import Cone
 from polyvolta.sched.scheduler.ilp import Constraint, Terms, lexmin, not_zero, opposite
 from polyvolta.sched.scheduler.unknowns import Sparse, Unknowns
+from polyvolta.sets.budgets import remembered
 from polyvolta.sets.engine.rows import Row
 
 Forms = tuple[Row, ...]
@@ -120,7 +120,7 @@ def _distance(g: Row, places: Places) -> Sparse:
     return out
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def _distances(
     cone: Cone, source: int, ds: int, sink: int, dt: int, params: int
 ) -> tuple[tuple[Sparse, ...], tuple[tuple[Row, Sparse], ...]]:

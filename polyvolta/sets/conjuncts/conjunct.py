@@ -20,6 +20,7 @@ from functools import lru_cache, reduce
 from itertools import compress, count
 from operator import mul
 
+from ..budgets import remembered
 from ..engine import integer
 from ..engine.rows import Row, cornered, dot, picker, unbounded
 from .normal import Div, defining_rows, normal_form, strengthened
@@ -28,12 +29,12 @@ from .normal import Div, defining_rows, normal_form, strengthened
 class Conjunct:
     """A normalised conjunction over `n` dimensions; make one with `normalise`. Immutable."""
 
-    __slots__ = ("_empty", "_hash", "divs", "eqs", "ineqs", "n")
+    __slots__ = ("_hash", "_plain", "divs", "eqs", "ineqs", "n")
 
     def __init__(self, n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> None:
         self.n, self.divs, self.eqs, self.ineqs = n, divs, eqs, ineqs
         self._hash: int | None = None
-        self._empty: bool | None = None
+        self._plain: bool | None = None  # whether it plainly has a point
 
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its rows, for another process hashes None otherwise."""
@@ -87,13 +88,12 @@ class Conjunct:
         >>> [c.is_empty for _, cs in Set("[N] -> { S[i, j] : 0 <= i < N and j = i + 1 }").parts for c in cs]
         [False]
         """
-        if self._empty is None:
+        if self._plain is None:
             if self.eqs:
-                plain = far_out(self)
+                self._plain = far_out(self)
             else:
-                plain = self.n == 2 and not self.divs and cornered(self.ineqs)
-            self._empty = not plain and _point(self) is None
-        return self._empty
+                self._plain = self.n == 2 and not self.divs and cornered(self.ineqs)
+        return not self._plain and _point(self) is None
 
 
 def far_out(c: Conjunct) -> bool:
@@ -129,7 +129,7 @@ def nothing(n: int) -> Conjunct:
     return Conjunct(n, (), (), ((-1,) + (0,) * n,))
 
 
-@lru_cache(maxsize=1 << 16)
+@remembered(1 << 16)
 def _point(c: Conjunct) -> tuple[int, ...] | None:
     if c.eqs or c.divs:
         point = integer.sample(c.n + len(c.divs), c.eqs, c.all_ineqs())
@@ -142,11 +142,7 @@ def _point(c: Conjunct) -> tuple[int, ...] | None:
 
 def sample(c: Conjunct) -> tuple[int, ...] | None:
     """An integer point (the dimensions' values) or None; that by which it is known not to be empty, if it is."""
-    if c._empty:
-        return None
-    point = _point(c)
-    c._empty = point is None
-    return point
+    return _point(c)
 
 
 def uses(c: Conjunct, dim: int) -> bool:
@@ -208,12 +204,12 @@ def made_stronger(
     return None if form is None else Conjunct(n, *form)
 
 
-@lru_cache(maxsize=1 << 15)
+@remembered(1 << 15)
 def _normalised(n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> Conjunct | None:
     return made(n, divs, eqs, ineqs)
 
 
-@lru_cache(maxsize=1 << 15)
+@remembered(1 << 15)
 def reindex(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
     """The conjunct over `n` dimensions, its own dimension d standing at position `places[d]` (injective)."""
     if n == c.n and places == tuple(range(n)):
@@ -222,10 +218,7 @@ def reindex(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
     if list(places) == sorted(places):  # columns of zeros between the others: still normal
         return moved
     normal = made(n, moved.divs, moved.eqs, moved.ineqs)
-    if normal is None:  # another order of dimensions may show a contradiction
-        return nothing(n)
-    normal._empty = c._empty
-    return normal
+    return nothing(n) if normal is None else normal  # another order of dimensions may show a contradiction
 
 
 def placed(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
@@ -253,7 +246,7 @@ def conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
     return _conjoin(a, b)
 
 
-@lru_cache(maxsize=1 << 15)
+@remembered(1 << 15)
 def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
     if a.eqs and b.eqs:
         both = juxtaposed(a, b)

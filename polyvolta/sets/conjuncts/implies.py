@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import compress
 from math import gcd, inf
 
-from ..budgets import spend
+from ..budgets import remembered, spend
 from ..engine import integer
 from ..engine.rows import Row, complement, falls, negate, normal_ineq, replaced, solved_for, strongest
 from .alike import alike
@@ -25,7 +25,7 @@ from .normal import defining_rows
 Box = tuple[tuple[float, float], ...]  # for each dimension its least and greatest integer, infinite without a bound
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def implied(a: Conjunct, b: Conjunct) -> bool:
     """Whether every point of `a` is a point of `b`, whose divs must be known.
 
@@ -41,7 +41,7 @@ def implied(a: Conjunct, b: Conjunct) -> bool:
     return True
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def plainly_implied(a: Conjunct, b: Conjunct) -> bool:
     """Whether it is seen without a search that every point of `a` is a point of `b`, whose divs must be known."""
     both, rows = _unsaid(a, b)
@@ -51,7 +51,7 @@ def plainly_implied(a: Conjunct, b: Conjunct) -> bool:
     return all(map(facts.plainly_imply, rows))
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def doubtful(a: Conjunct, b: Conjunct) -> tuple[Row, ...]:
     """The rows `>= 0` of `b` (an equality is two) that `a` does not plainly imply, over `juxtaposed(a, b)`.
 
@@ -103,7 +103,7 @@ def plainly_apart(a: Conjunct, b: Conjunct) -> bool:
     return False
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     """Disjoint conjuncts whose union is the points of `a` that are not in `b`, whose divs must be known.
 
@@ -118,7 +118,7 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     return _outside(a, b, rows)
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def cut(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     """`subtract` of two conjuncts that are known to have a common point."""
     spend(2 + len(b.ineqs) + len(b.eqs))
@@ -153,7 +153,7 @@ def _stated(n: int, known: Stated, row: Row, opposite: Row, ineqs: Sequence[Row]
     return made(n, (), (), [*ineqs, row]) if isinstance(rows, bool) else Conjunct(n, (), (), rows)
 
 
-@lru_cache(maxsize=1 << 11)
+@remembered(1 << 11)
 def _facts(a: Conjunct) -> Facts:
     """What a conjunct says by itself: asked of often, for one row after another."""
     return Facts(a, a)

@@ -15,10 +15,10 @@ the points 0 and 4 is `i mod 4 = 0`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import compress, count
 
-from ..budgets import spend
+from ..budgets import remembered, spend
 from ..engine.floors import Defined, defined, near
 from ..engine.integer import Lattice, Point, pushed, sample, solve_equalities
 from ..engine.residues import spanning
@@ -58,7 +58,7 @@ def of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | Non
     return _composed(outer, inner)
 
 
-@lru_cache(maxsize=1 << 10)
+@remembered(1 << 10)
 def with_equalities(c: Conjunct) -> Conjunct | None:
     """The conjunct with all equalities that its integer points satisfy; None if it has none."""
     found = of_points(c.n + len(c.divs), c.eqs, c.all_ineqs())
@@ -336,7 +336,7 @@ def index(lattice: Lattice) -> tuple[int, int]:
     return len(basis), reduce(lambda a, b: a * b, (next(v for v in b if v) for b in basis), 1)
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def of_conjunct(c: Conjunct) -> Lattice | None:
     """The lattice of the dimensions' values; None for an empty conjunct."""
     found = of_points(c.n + len(c.divs), c.eqs, c.all_ineqs())

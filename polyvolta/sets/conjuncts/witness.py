@@ -13,10 +13,9 @@ further apart.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from math import gcd
 
-from ..budgets import spend
+from ..budgets import remembered, spend
 from ..engine.rows import Row, negate
 from .conjunct import Conjunct, juxtaposed
 from .implies import Facts
@@ -26,7 +25,7 @@ BREADTH = 6  # rows that one may become
 STEPS = 200  # matches of single rows that are tried for them
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def witnessed(a: Conjunct, b: Conjunct) -> bool:
     """Whether affine functions for the unknown divs of `b` are found that show every point of `a` to be one of `b`.
 

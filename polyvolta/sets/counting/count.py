@@ -17,14 +17,14 @@ under the budget.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from heapq import merge
 from itertools import groupby
 from math import isinf, prod
 from operator import mul
 from typing import TYPE_CHECKING
 
-from ..budgets import metered, spend
+from ..budgets import metered, remembered, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.implies import box
@@ -143,7 +143,7 @@ def _unit(d: int, n: int) -> Row:
     return tuple([int(k == 1 + d) for k in range(1 + n)])
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def _count(c: Conjunct, names: tuple[str, ...]) -> int:
     """The points of one conjunct. Known divs are functions of the point, so they count as variables."""
     if is_box(c) and not any(isinf(end) for ends in box(c) for end in ends):
@@ -273,7 +273,7 @@ def _group(n: int, rows: tuple[Row, ...]) -> int:
     return polygon(rows) if n == 2 else _body(n, rows)
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered(1 << 14)
 def _body(n: int, rows: tuple[Row, ...]) -> int:
     """The number of solutions in three and more variables."""
     try:

@@ -22,12 +22,11 @@ tableau is at another vertex of the same polyhedron.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from math import gcd, lcm
 from operator import add, neg, sub
 from typing import Any
 
-from ..budgets import spend, weight
+from ..budgets import remembered, spend, weight
 from ..errors import BudgetExceeded
 from .rows import Row
 
@@ -395,7 +394,7 @@ def redundant_rows(
     return tuple(out)
 
 
-@lru_cache(maxsize=1 << 8)  # of what is projected from pieces that are alike
+@remembered(1 << 8)  # of what is projected from pieces that are alike
 def redundant(n: int, eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> tuple[bool, ...]:
     """`redundant_rows`, remembered."""
     return redundant_rows(n, eqs, ineqs)

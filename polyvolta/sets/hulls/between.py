@@ -17,12 +17,11 @@ the time that linear programs take.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from itertools import islice
 from math import lcm
 from operator import add, sub
 
-from ..budgets import spend
+from ..budgets import remembered, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, lifted
 from ..conjuncts.frame import Member
@@ -36,7 +35,7 @@ LINES = 12  # of points that may be further ones, and of lines to each
 TRIES = 12  # of segments, by how far outside of both pieces their middle is
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def walked(c: Conjunct) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
     """Points of a conjunct with known divs that are far from one another, and points beside it; none if it has none.
 

@@ -19,10 +19,10 @@ The cases are those of S. Verdoolaege, "Integer set coalescing" (IMPACT 2015); h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
-from ..budgets import bounded, left, spend
+from ..budgets import bounded, remembered, spend, spent
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
@@ -126,7 +126,7 @@ class _Ended(Exception):
         self.told = tuple([p.told for p in (*done, *reversed(todo))]) or given
 
 
-@lru_cache(maxsize=1 << 10)
+@remembered(1 << 10)
 def _coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     """See `coalesce_conjuncts`; what a budget ends is not kept."""
     others, hulls, near = boxes.fewer(pieces)
@@ -349,13 +349,13 @@ def _fusible(
             key = fuse, q.told, p.told
             if tried.allowed < 0 or p.apart(q, floors) or key in tried:
                 continue
-            before = left()
+            before = spent()
             fused = None if q.gap(p) else _within_bounds(fuse, q, p)
             if fused is not None:
                 return q, p, fused
             tried.add(key)
             if fuse is _fuse_by_hull:
-                tried.allowed -= before - left()
+                tried.allowed -= spent() - before
         tried.over.add((fuse, p))
     return None
 

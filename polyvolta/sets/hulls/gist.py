@@ -15,11 +15,10 @@ the context knows what it rounds off: `2*floor(j/2) < M` is `j < M` where j is e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from math import gcd
 from typing import TYPE_CHECKING, TypeVar
 
-from ..budgets import bounded, spend
+from ..budgets import bounded, remembered, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
@@ -179,7 +178,7 @@ def irredundant(c: Conjunct) -> Conjunct:
     return c if found is None else found
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None:
     """The conjunct without what every piece of the context implies; None when they exclude it.
 

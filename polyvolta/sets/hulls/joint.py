@@ -17,9 +17,8 @@ Rows in coordinates of their own that hold on both pieces take no part.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
-from ..budgets import budget, spend
+from ..budgets import budget, remembered, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct, Div, defining_rows, lifted
@@ -52,7 +51,7 @@ def fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
         return None
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def _fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
     """See `fused`; what a budget ends is not kept, since it may have been another one's."""
     with budget(EFFORT):

@@ -13,13 +13,12 @@ finds no such segment. `between` looks further, from more points.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import combinations, islice
 from math import gcd
 from operator import neg
 from typing import NamedTuple
 
-from ..budgets import spend
+from ..budgets import remembered, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct, lifted
@@ -294,7 +293,7 @@ def _moves(m: Member, steps: Sequence[int], rows: Sequence[Row]) -> list[_Move]:
     return out
 
 
-@lru_cache(maxsize=1 << 10)
+@remembered(1 << 10)
 def _directions(n: int, eqs: tuple[Row, ...]) -> list[tuple[Row, int]]:
     """A basis of the directions that equalities leave, each with its first column that is not 0."""
     lattice = solve_equalities(n, eqs)

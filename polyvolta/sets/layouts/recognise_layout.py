@@ -8,9 +8,9 @@ general engine is a search; the two agree wherever both have one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..budgets import remembered
 from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import Row
 from ..errors import NotSupported, SpaceMismatch, kind_of
@@ -61,7 +61,7 @@ def _found(m: Map) -> Layout | str:
     return _conjunct_layout(space, c)
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _conjunct_layout(space: Space, c: Conjunct) -> Layout | str:
     n_in, inp = space.n_in, space.inp or Tuple(None, ())
     bounds, others, fixed = _bounds(c, n_in)
@@ -202,7 +202,7 @@ def inverse_cell(m: Map) -> tuple[Conjunct, tuple[Aff, ...]] | None:
     return None if domain is None else (domain, tuple(e.without_xor() for e in affs))
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _inverse_of_layout(m: Map) -> Layout | None:
     if m.param_names:
         return None

@@ -129,8 +129,6 @@ def overall(f: PwAff, sign: int) -> int:
 
 def extremal_value(c: Conjunct, names: tuple[str, ...], e: Aff, sign: int, where: object) -> int | None:
     """The least (sign -1) or greatest value of an expression over a conjunct; None where this has no point."""
-    if c._empty:
-        return None
     builder, end = RowBuilder(names), c.n + len(c.divs)
     value = builder.sparse(e.without_xor())  # its floors are columns behind those of the conjunct
     n = end + len(builder.divs)
@@ -148,6 +146,8 @@ def extremal_value(c: Conjunct, names: tuple[str, ...], e: Aff, sign: int, where
     try:
         least = least_value(n, eqs, ineqs, tuple([-sign * v for v in wide(value)]))
     except Unbounded:
+        if c.is_empty:
+            return None
         raise _unbounded(e, sign, where) from None
     return None if least is None else -sign * least
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import gcd
 from typing import TYPE_CHECKING
 
+from ..budgets import remembered
 from ..conjuncts.conjunct import Conjunct, Row
 from ..engine.rows import solved_for
 from ..errors import NotAFunction
@@ -27,7 +27,7 @@ def solved_outputs(c: Conjunct, n_params: int, space: Space) -> tuple[Row, ...] 
     return _solved_outputs(c, n_params + space.n_in)
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered(1 << 12)
 def _solved_outputs(c: Conjunct, n_fixed: int) -> tuple[Row, ...] | None:
     """`solved_outputs` behind so many parameters and inputs."""
     base = 1 + c.n

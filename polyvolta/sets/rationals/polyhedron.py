@@ -22,7 +22,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd
 
-from ..budgets import spend
+from ..budgets import remembered, spend
 from ..engine import cone
 from ..engine.rows import Row, combine, dot, negate, picker
 from ..engine.simplex import Tableau, redundant_rows, tight_slacks
@@ -56,7 +56,7 @@ def universe(n: int) -> Polyhedron:
     return Polyhedron(n)
 
 
-@lru_cache(maxsize=1 << 13)
+@remembered(1 << 13)
 def _normal(n: int, eqs: tuple[Row, ...], ineqs: Sequence[Row], strict: Sequence[Row]) -> Polyhedron | None:
     solved = _solved(eqs)
     while solved is not None:

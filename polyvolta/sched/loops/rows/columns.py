@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from itertools import count
 from math import gcd
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, TWIN, Key, System, negated, new_column, plus
+from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, TWIN, Key, System, fresh, negated, new_column, plus
 from polyvolta.sched.loops.rows.tableaus import tightened
 from polyvolta.sets import Aff, aff, var
 from polyvolta.sets.values.aff import Atom, Floor, linear
 
 Row = tuple[Key, int]
 Value = tuple[Key, int, int]  # (key . x + const) / den, a whole number
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def numbered(f: F) -> F:
+    """The function, each call of which numbers local columns from the first one on.
+
+    Right where its rows are all made in the call and none outlives it. In which order a set of columns is gone through
+    depends on their numbers, and so may what is found: it is the same each time then.
+    """
+
+    @wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        token = fresh.set(count(LOCAL))
+        try:
+            return f(*args, **kwargs)
+        finally:
+            fresh.reset(token)
+
+    return cast(F, call)
 
 
 class Columns:

@@ -19,6 +19,7 @@ A column is removed by the first of these that applies.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from itertools import count
 from math import gcd
 
@@ -35,12 +36,13 @@ FLOOR = 1 << 16  # floors of columns below, each a known function of them
 LOCAL = 1 << 24
 CROWDED = 14  # with more rows than this, a linear program per row pays for itself
 
-_fresh = count(LOCAL)
+_outside = count(LOCAL)
+fresh: ContextVar[Iterator[int]] = ContextVar("columns", default=_outside)
 
 
 def new_column() -> int:
     """The number of a local column that nothing uses yet."""
-    return next(_fresh)
+    return next(fresh.get())
 
 
 def plus(a: int, left: Key, b: int, right: Key) -> Key:

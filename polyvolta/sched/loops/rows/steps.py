@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from math import gcd
 
 from polyvolta.sched.loops.rows.columns import Columns
@@ -30,7 +29,7 @@ from polyvolta.sched.loops.rows.linear import (
     without,
 )
 from polyvolta.sets import BudgetExceeded
-from polyvolta.sets.budgets import bounded, left
+from polyvolta.sets.budgets import bounded, left, remembered
 from polyvolta.sets.conjuncts import lattice
 from polyvolta.sets.engine.integer import Lattice
 from polyvolta.sets.engine.rows import Row
@@ -191,7 +190,7 @@ def equalities(system: System, known: Mapping[Key, int]) -> list[tuple[Key, int]
     ]
 
 
-@lru_cache(maxsize=1 << 10)  # a piece, and its lanes in each loop that leaves them as they are
+@remembered(1 << 10)  # a piece, and its lanes in each loop that leaves them as they are
 def _of_points(n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Lattice | tuple[()] | None:
     """`lattice.of_points`; empty where that takes too many steps."""
     try:

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
 
@@ -46,6 +45,7 @@ from polyvolta.sched.structure.times import prefix_schedule
 from polyvolta.sched.tree import Extension, Filter, Node, Path, Schedule
 from polyvolta.sched.tree import Sequence as InOrder
 from polyvolta.sets import Map, Set, Space, Tuple, UnknownName, nearest, var
+from polyvolta.sets.budgets import remembered
 from polyvolta.sets.values.build import RowBuilder
 
 Touched = Collection[str] | Map
@@ -226,14 +226,14 @@ def _iterations(schedule: Schedule, at: Path, names: set[str], context: Set | No
     return {s: m.range() for s, m in mine.items() if s in names}
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _periods(ran: Set, period: int) -> Set:
     """The numbers of the periods in which there are iterations, with the outer members before them."""
     *outer, last = map(var, ran.space.out.dims)
     return ran.apply(Map.from_affs(ran.space, [*outer, last // period]))
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def _turns(ran: Set, period: int) -> bool:
     """Whether all iterations are the first of a period."""
     params, dims = ran.param_names, ran.space.out.dims
@@ -242,7 +242,7 @@ def _turns(ran: Set, period: int) -> bool:
     return ran.is_subset(Set._of(params, [(ran.space, (piece,) if piece else ())]))
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def _convex(ran: Set) -> bool:
     """Whether, for each value of the outer members, there is every iteration between two that there are."""
     space = ran.space
@@ -272,7 +272,7 @@ class _Time:
         return _ahead(least, period, self.every, other.every)
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _ahead(least: int, period: int, step: int, other: int) -> Map:
     """{ [x] -> [y] : y - x >= least } for iterations of the periods from B to E - 1, multiples of two steps."""
     x, y, first, end = map(var, ("x", "y", "B", "E"))
@@ -342,7 +342,7 @@ class _Check:
 _NEVER = Map("[B, E] -> { [x] -> [y] : false }")
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _between(first: _Time, fences: tuple[_Time, ...], last: _Time, period: int) -> Map:
     """{ [x] -> [y] }: an iteration of a fence runs between x of the first and y of the last."""
     found = _NEVER
@@ -351,7 +351,7 @@ def _between(first: _Time, fences: tuple[_Time, ...], last: _Time, period: int) 
     return found
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _broken(holds: Map, wanted: Map, mine: Map | None, other: Map | None) -> tuple[int, int] | None:
     """Iterations with one slot of which one relation holds and the other does not, the first ones of a short loop; None
     if there are none, however long the loop is."""

@@ -1,0 +1,140 @@
+"""Loops are the same whatever was scanned before: what is remembered costs searches of few steps what it cost once."""
+
+import gc
+from functools import _lru_cache_wrapper
+
+import pytest
+
+from polyvolta.sched.errors import NotScannable
+from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.tree import Schedule
+from polyvolta.sets import BudgetExceeded, Set, budget
+from polyvolta.sets.budgets import bounded, left, metered, remembered, spend
+from tests.sched.campaign import data_of
+from tests.sched.loops.draw import tree
+
+STEPS = 4000  # a tenth of a second; where loops take more the error is the same
+
+
+def forget():
+    """As in a new process: nothing is remembered."""
+    for memo in MEMOS:
+        memo.cache_clear()
+
+
+def text(schedule, steps=STEPS):
+    """The loops, or why there are none, and the steps that this took."""
+    with budget(steps):
+        try:
+            found = str(scan(schedule))
+        except (NotScannable, BudgetExceeded) as error:
+            found = str(error)
+        return found, left()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def memos():
+    global MEMOS
+    gc.unfreeze()  # what was there when tests were collected is frozen, and not listed
+    MEMOS = [f for f in gc.get_objects() if isinstance(f, _lru_cache_wrapper)]
+    gc.freeze()
+    MEMOS = [f for f in MEMOS if (f.__module__ or "").startswith("polyvolta.s")]
+    assert MEMOS
+
+
+@pytest.mark.parametrize("first", [200, 150, 250])
+def test_loops_of_many_trees_are_the_same_in_any_order(first):
+    """By steps, too: each where nothing is remembered, forwards and backwards where all others are."""
+    numbers, alone, trees = range(first, first + 50), {}, {}
+    for number in numbers:
+        forget()
+        trees[number] = tree(data_of(1031005, number), True).schedule
+        alone[number] = text(trees[number])
+    assert {n: text(tree(data_of(1031005, n), True).schedule) for n in numbers} == alone
+    assert {n: text(trees[n])[0] for n in reversed(numbers)} == {n: found for n, (found, _) in alone.items()}
+
+
+@pytest.mark.parametrize("steps", [100, 300, 1000, 3000, 10_000, None])
+def test_a_budget_ends_in_the_same_place_where_more_was_remembered(steps):
+    made = """{ domain: "[N] -> { S[i, j] : 0 <= i <= N and i <= 3j <= N + i + 4; T[i] : 0 <= 5i <= N }", child: {
+                schedule: "[{ S[i, j] -> [(floor((2i + j)/3))]; T[i] -> [(i)] },
+                            { S[i, j] -> [((i + 2j) mod 5)]; T[i] -> [(0)] }]" } }"""
+    forget()
+    alone = text(Schedule.parse(made), steps)
+    text(Schedule.parse(made), None)
+    assert text(Schedule.parse(made), steps) == alone
+
+
+@remembered(16)
+def inner(n):
+    spend(n)
+    return n
+
+
+@remembered(16)
+def outer(n):
+    return inner(n) + inner(n) + inner(1)
+
+
+def test_a_value_is_paid_for_once_by_who_asks_for_it():
+    """`outer` asks twice for what takes n steps; who has asked for `outer` has not paid for what it asks."""
+    for _ in range(2):
+        with budget(100):
+            assert (outer(10), left(), outer(10), left()) == (21, 89, 21, 89)
+            assert (inner(10), left(), inner(10), left()) == (10, 79, 10, 79)
+    with budget(100), budget(50):
+        assert (outer(10), left()) == (21, 39)
+    with budget(None):
+        assert outer(10) == 21 and left() == float("inf")
+    with budget(20), budget(None):
+        assert (outer(10), left()) == (21, 9)
+
+
+def test_what_was_found_where_no_steps_are_counted_is_paid_for_where_they_are():
+    assert outer(7) == 15
+    for _ in range(2):
+        with budget(100):
+            assert (outer(7), left()) == (15, 92)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_search_ends_where_a_remembered_value_is_too_dear(known):
+    if known:
+        outer(13)
+    with budget(100):
+        with pytest.raises(BudgetExceeded):
+            bounded(13, outer, 13)
+        assert left() == 87
+        assert (bounded(14, outer, 13), left()) == (27, 73)
+    with budget(13):
+        with pytest.raises(BudgetExceeded):
+            bounded(1000, outer, 13)
+        with pytest.raises(BudgetExceeded):
+            spend(0)
+
+
+def test_a_value_that_a_budget_ended_is_not_kept():
+    @remembered(16)
+    def at_most(n):
+        try:
+            return bounded(50, inner, n)
+        except BudgetExceeded:
+            return -1
+
+    with budget(20), pytest.raises(BudgetExceeded):
+        at_most(40)
+    with budget(200):
+        assert (at_most(40), at_most(60), left()) == (40, -1, 110)
+
+
+def test_an_operation_pays_for_what_another_one_found():
+    s = "[N] -> { [i, j] : exists a : 0 <= i <= N and 3a <= i + 2j <= 3a + 1 and 0 <= j <= 7 }"
+
+    @metered
+    def steps():
+        before = left()
+        found = str(Set(s).project_out("j").coalesce())
+        return found, before - left()
+
+    forget()
+    assert steps() == steps() == steps()
