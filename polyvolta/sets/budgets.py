@@ -39,13 +39,16 @@ T = TypeVar("T")
 class _Budget:
     """Steps left, and the outermost operation that spends them; class attributes say what a new one has.
 
-    `paid` are the memoised values that it, or the one that is being memoised, has paid for: none has more than one
-    bill. Those of a budget inside it are the same.
+    `paid` are hashes of the memoised values that the operation has paid for, or the value that it is memoising: two
+    that are alike are one. `bought` is what they took, `parts` are the bills of those that such a value asked for
+    itself. A budget inside goes on with these.
     """
 
     steps: int = DEFAULT
     left: int = DEFAULT
     paid: set[int] | None = None
+    parts: list[_Bill] | None = None
+    bought: int = 0
     operation: str = ""
     operands: tuple = ()
 
@@ -84,7 +87,9 @@ def budget(steps: int | None) -> Iterator[None]:
     own.steps = own.left = min(ENDLESS if steps is None else steps, ENDLESS if outer is None else outer.left)
     if outer is not None:
         own.operation, own.operands = outer.operation, outer.operands
-        own.paid = outer.paid = set() if outer.paid is None else outer.paid
+        if outer.paid is None:
+            outer.paid = set()
+        own.paid, own.parts, own.bought = outer.paid, outer.parts, outer.bought
     token = _current.set(own)
     try:
         yield
@@ -92,6 +97,7 @@ def budget(steps: int | None) -> Iterator[None]:
         _current.reset(token)
         if outer is not None:
             outer.left -= own.steps - max(own.left, -1 if own.steps == outer.left else 0)
+            outer.bought = own.bought
 
 
 def spend(steps: int = 1) -> None:
@@ -145,32 +151,53 @@ def bounded(steps: int, f: Callable[..., T], *args: Any) -> T:
         current.left = aside + current.left if current.left >= 0 else aside or -1
 
 
+class _Bill:
+    """What finding a value took: all steps, those that no value it asked for took, and the bills of these."""
+
+    __slots__ = ("key", "own", "parts", "steps")
+
+    def __init__(self, key: int, steps: int, own: int, parts: tuple[_Bill, ...]) -> None:
+        self.key, self.steps, self.own, self.parts = key, steps, own, parts
+
+    def due(self, paid: set[int]) -> int:
+        """The steps of it that are not paid yet, which they are now."""
+        if self.key in paid:
+            return 0
+        paid.add(self.key)
+        return self.own + sum([part.due(paid) for part in self.parts])
+
+
 def remembered(maxsize: int) -> Callable[[F], F]:
     """The function with its last values memoised, and the steps that they took: who asks for one pays them once.
 
-    Of an operation, or of a value of such a function itself, the first call with some arguments spends what finding the
-    value took, where nothing it asks for had been paid; later calls spend nothing. So what is spent, and where it ends,
-    is the same whether the value is found or was found before, and no more than the operation would spend alone, but
-    for parts that several values share. A value that a budget ended is not kept; one that was found where no steps are
-    counted is found again where they are, for what it costs isn't known.
+    What finding a value takes is counted as if nothing were known before, and where fewer steps are left it isn't
+    found. The operation, or the value of such a function, that asks for it then pays what it has not paid yet, for it
+    or for a value that needs the same. So where searches end and what is spent doesn't depend on what was found before,
+    and it is what the operation would spend in a new process. A value that a budget ended is not kept; one that was
+    found where no steps are counted is found again where they are, for what it takes isn't known.
 
     Cost: as of `lru_cache`, and half a microsecond a call. The arguments are by position, and can be hashed.
     """
 
     def remember(f: F) -> F:
         def find(args: tuple) -> list[Any]:
-            current = _current.get()
+            """The value and its bill, None where no steps are counted."""
+            current, key = _current.get(), hash((f, args))
             if current is None:
-                return [f(*args), None, 0]
-            before, paid = current.left, current.paid
-            current.paid = set()
+                return [f(*args), None]
+            before, paid, parts, bought = current.left, current.paid, current.parts, current.bought
+            if paid is not None and key in paid:  # it was dropped meanwhile
+                current.left = ENDLESS
+            start, current.paid, current.parts, current.bought = current.left, set(), [], 0
             try:
                 value = f(*args)
                 spend(0)  # what went on although a budget had ended may not be all
-                cost, current.left = before - current.left, before
-                return [value, cost, hash((f, args))]
+                steps = start - current.left
+                bill = _Bill(key, steps, steps - current.bought, tuple(current.parts))
+                current.left = before
+                return [value, bill]
             finally:
-                current.paid = paid
+                current.paid, current.parts, current.bought = paid, parts, bought
 
         @lru_cache(maxsize)
         def kept(*args: Any) -> list[Any]:
@@ -179,16 +206,27 @@ def remembered(maxsize: int) -> Callable[[F], F]:
         @wraps(f)
         def call(*args: Any) -> Any:
             found = kept(*args)
-            if found[1] != 0 and (current := _current.get()) is not None:
-                if found[1] is None:
-                    found[:] = find(args)
+            current = _current.get()
+            if current is None:
+                return found[0]
+            bill = found[1]
+            if bill is None:
+                found[:] = find(args)
+                bill = found[1]
+            if bill.steps:
                 if current.paid is None:
                     current.paid = set()
-                if found[2] not in current.paid:
-                    spend(found[1])
-                    current.paid.add(found[2])
+                if bill.key not in current.paid:
+                    if bill.steps > current.left:
+                        spend(bill.steps)
+                    due = bill.due(current.paid)
+                    current.left -= due
+                    current.bought += due
+                    if current.parts is not None:
+                        current.parts.append(bill)
             return found[0]
 
+        call.cache_clear = kept.cache_clear  # type: ignore[attr-defined]
         return cast(F, call)
 
     return remember

@@ -175,11 +175,10 @@ def _cone(dims: int, n: int, eqs: Sequence[Row], ineqs: Sequence[Row]) -> Cone:
     integral = True
     corners: list[list[Row]] = []  # of each factor: its vertices, the denominator in front
     whole = n == dims  # then generators stay different, and in lowest terms, over all columns
-    generators = _generators if whole else _generators.__wrapped__  # where steps may run out they are all counted
     directions = [(0, *vector[:dims]) for vector in basis]
     for columns, own in _factors(rows):
         free.difference_update(columns)
-        straight, bent = generators(len(columns), own)
+        straight, bent = _generators(len(columns), own)
         lines += [_combined(directions, columns, g) for g in straight]
         corner: list[Row] = []
         for g in bent:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..budgets import budget, remembered, spend
+from ..budgets import bounded, spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct, Div, defining_rows, lifted
@@ -45,17 +45,10 @@ def fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
     Cost: a few double descriptions in the coordinates in which the pieces differ.
     """
     try:
-        return _fused(a, b)
+        return bounded(EFFORT, lambda: next(_candidates(a, b), None))
     except BudgetExceeded:
         spend(0)  # ends the caller where the budget was its own
         return None
-
-
-@remembered(1 << 12)
-def _fused(a: Conjunct, b: Conjunct) -> Conjunct | None:
-    """See `fused`; what a budget ends is not kept, since it may have been another one's."""
-    with budget(EFFORT):
-        return next(_candidates(a, b), None)
 
 
 def _candidates(a: Conjunct, b: Conjunct) -> Iterator[Conjunct]:

@@ -284,7 +284,6 @@ def _moves(m: Member, steps: Sequence[int], rows: Sequence[Row]) -> list[_Move]:
     """A step along each dimension; without floors along each direction that the equalities leave."""
     frame = m.frame
     if not _freely(m):
-        spend(len(m.eqs))  # as solving them does, whether they were solved before or not
         return [_Move(x, [dot(r, x) for r in rows], lead) for x, lead in _directions(frame.n, m.eqs)]
     out = []
     for k, step in enumerate(steps, 1):

@@ -22,7 +22,7 @@ def forget():
         memo.cache_clear()
 
 
-def text(schedule, steps=STEPS):
+def text(schedule, steps: int | None = STEPS):
     """The loops, or why there are none, and the steps that this took."""
     with budget(steps):
         try:
@@ -77,11 +77,17 @@ def outer(n):
 
 
 def test_a_value_is_paid_for_once_by_who_asks_for_it():
-    """`outer` asks twice for what takes n steps; who has asked for `outer` has not paid for what it asks."""
+    """`outer` asks twice for what takes n steps, which who has asked for either has paid."""
     for _ in range(2):
         with budget(100):
             assert (outer(10), left(), outer(10), left()) == (21, 89, 21, 89)
-            assert (inner(10), left(), inner(10), left()) == (10, 79, 10, 79)
+            assert (inner(10), left(), inner(8), left()) == (10, 89, 8, 81)
+            assert (outer(8), left()) == (17, 81)
+    for _ in range(2):
+        with budget(20):
+            assert (inner(10), left()) == (10, 10)
+            with pytest.raises(BudgetExceeded):  # 11 steps, of which it would pay one
+                outer(10)
     with budget(100), budget(50):
         assert (outer(10), left()) == (21, 39)
     with budget(None):
