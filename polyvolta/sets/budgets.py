@@ -181,10 +181,10 @@ def remembered(maxsize: int) -> Callable[[F], F]:
 
     def remember(f: F) -> F:
         def find(args: tuple) -> list[Any]:
-            """The value and its bill, None where no steps are counted."""
+            """The value, and its steps and its bill, which are None where no steps are counted."""
             current, key = _current.get(), hash((f, args))
             if current is None:
-                return [f(*args), None]
+                return [f(*args), None, None]
             before, paid, parts, bought = current.left, current.paid, current.parts, current.bought
             if paid is not None and key in paid:  # it was dropped meanwhile
                 current.left = ENDLESS
@@ -193,11 +193,12 @@ def remembered(maxsize: int) -> Callable[[F], F]:
                 value = f(*args)
                 spend(0)  # what went on although a budget had ended may not be all
                 steps = start - current.left
-                bill = _Bill(key, steps, steps - current.bought, tuple(current.parts))
-                current.left = before
-                return [value, bill]
+                start, bill = ENDLESS, _Bill(key, steps, steps - current.bought, tuple(current.parts))
+                return [value, steps, bill]
             finally:
                 current.paid, current.parts, current.bought = paid, parts, bought
+                if start == ENDLESS:
+                    current.left = before
 
         @lru_cache(maxsize)
         def kept(*args: Any) -> list[Any]:
@@ -206,25 +207,26 @@ def remembered(maxsize: int) -> Callable[[F], F]:
         @wraps(f)
         def call(*args: Any) -> Any:
             found = kept(*args)
-            current = _current.get()
-            if current is None:
-                return found[0]
-            bill = found[1]
+            value, steps, bill = found
+            if steps == 0 or (current := _current.get()) is None:
+                return value
             if bill is None:
-                found[:] = find(args)
-                bill = found[1]
-            if bill.steps:
-                if current.paid is None:
-                    current.paid = set()
-                if bill.key not in current.paid:
-                    if bill.steps > current.left:
-                        spend(bill.steps)
-                    due = bill.due(current.paid)
-                    current.left -= due
-                    current.bought += due
-                    if current.parts is not None:
-                        current.parts.append(bill)
-            return found[0]
+                found[:] = value, steps, bill = find(args)
+            paid = current.paid
+            if paid is None:
+                paid = current.paid = set()
+            if bill.key not in paid:
+                if steps > current.left:
+                    spend(steps)
+                if bill.parts:
+                    steps = bill.due(paid)
+                else:
+                    paid.add(bill.key)
+                current.left -= steps
+                current.bought += steps
+                if current.parts is not None:
+                    current.parts.append(bill)
+            return value
 
         call.cache_clear = kept.cache_clear  # type: ignore[attr-defined]
         return cast(F, call)
