@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from polyvolta.sched.dependence.order import Clock, Clocks
 from polyvolta.sched.errors import BadProgram
 from polyvolta.sets import Map, nearest
-from polyvolta.sets.budgets import remembered
 from polyvolta.sets.conjuncts import conjunct as cj
 from polyvolta.sets.conjuncts.conjunct import Conjunct
 from polyvolta.sets.values.space import Tuple
@@ -43,7 +43,7 @@ class Accesses:
         return False
 
 
-@remembered(1 << 12)
+@lru_cache(maxsize=1 << 12)
 def _fixed(c: Conjunct, last: int) -> tuple[int | None, ...]:
     """The values of the last dimensions, None of those that no equality gives one."""
     values: list[int | None] = [None] * last

@@ -120,7 +120,7 @@ def _half(row: Row) -> Conjunct:
     return Conjunct(len(row) - 1, (), (), (tight,))
 
 
-@remembered(1 << 14)
+@lru_cache(maxsize=1 << 14)
 def _row(c: Conjunct, params: tuple[str, ...], source: Time, sink: Time) -> Row | None:
     """The distance over (1, dimensions) after what the equalities of the pairs say; None where it has floors."""
     out = [0] * (1 + c.n + len(c.divs))
@@ -141,7 +141,7 @@ def _row(c: Conjunct, params: tuple[str, ...], source: Time, sink: Time) -> Row 
     return tuple(plain if any(row[1 + c.n :]) else row[: 1 + c.n])
 
 
-@remembered(1 << 12)
+@lru_cache(maxsize=1 << 12)
 def _images(c: Conjunct) -> tuple[tuple[int, Row], ...]:
     """What equalities say of their last columns, the last equality first: column, and a form that is equal to it."""
     out = []
