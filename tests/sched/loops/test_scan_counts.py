@@ -1192,7 +1192,7 @@ TREES = {
              schedule: "[{ S[i, j] -> [i]; T[] -> [2] }, { S[i, j] -> [j]; T[] -> [1] }]", child: { sequence: [
              { filter: "{ S[i, j] }", child: { guard: "[N] -> { [a, b] : N >= 3 and N mod 2 = 1 or N <= -1 }" } },
              { filter: "{ T[] }" } ] } } }""",
-        {-1: 1, 2: 1, 8: 2, 9: 65},
+        {-1: 1, 2: 1, 8: 2, 9: 47},
     ),
     "a number that bounds an iterator, and that its remainder excludes, beyond which a size has instances": (
         """{ domain: "[N] -> { S[i, j] : (i + 2) mod 3 <= 1 and 0 <= i < N and 0 <= j <= 1; T[] }", child: { schedule:

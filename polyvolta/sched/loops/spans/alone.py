@@ -79,7 +79,8 @@ def alone(
         rows = telling(known, s, around)
         rest = difference(known, s, rows)
         if few and len(rest) > 2:
-            around, rest = _many_beside(known, s, rows, col, innermost)
+            single = innermost and all(width(known, o, col, 1) for o in others)
+            around, rest = _many_beside(known, s, rows, col, single)
         if 0 < len(rest) <= 2 and not all(width(known, left, col, ONCE) for left in rest):
             left = [o.copy().add(around) for o in shadows] if len(shadows) > SOME else []
             left = [o for o in left if not (o.empty or known.excludes(o))]
@@ -103,12 +104,12 @@ def _versions(rows: Sequence[Row], col: int) -> bool:
 
 
 def _many_beside(
-    known: Known, s: System, rows: Sequence[Row], col: int, innermost: bool
+    known: Known, s: System, rows: Sequence[Row], col: int, single: bool
 ) -> tuple[System, list[System]]:
     """Of rows of others those beside which a shadow has many values, and what it has there; nothing if what is outside
-    says that it has many alone, but in an innermost loop.
+    says that it has many alone, but beside single values in an innermost loop (`single`).
 
-    There it is cut at its values alone: of S[i] -> [i] for 0 <= i <= n + 1 and T[] -> [n] for m >= 5 no iteration asks
+    There it is cut at these alone: of S[i] -> [i] for 0 <= i <= n + 1 and T[] -> [n] for m >= 5 no iteration asks
     for n, whatever m is. Loops inside would stand in each part again.
 
     Of S[i] -> [i] for 0 <= i <= n and others for max(1, k) <= i <= k + 1 and 0 <= k <= 2 it has few before 1 and k: one
@@ -119,7 +120,7 @@ def _many_beside(
         if not width(known, s.copy().add(sides(key, const)[1]), col, ONCE):
             if coefficient(key, col):
                 around.ge(key, const)
-            elif not innermost:
+            elif not single:
                 return around, []
     return around, difference(known, s, [*around.every_ge()])
 
