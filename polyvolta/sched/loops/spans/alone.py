@@ -103,9 +103,7 @@ def _versions(rows: Sequence[Row], col: int) -> bool:
     return len(rows) > VERSIONS and not any(coefficient(key, col) for key, _ in rows)
 
 
-def _many_beside(
-    known: Known, s: System, rows: Sequence[Row], col: int, single: bool
-) -> tuple[System, list[System]]:
+def _many_beside(known: Known, s: System, rows: Sequence[Row], col: int, single: bool) -> tuple[System, list[System]]:
     """Of rows of others those beside which a shadow has many values, and what it has there; nothing if what is outside
     says that it has many alone, but beside single values in an innermost loop (`single`).
 
