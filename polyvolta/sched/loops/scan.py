@@ -408,7 +408,8 @@ def _finished(
     body = least_apart(known, body) if branches else body
     if not scanner.parted:
         return body
-    body = scanner.searched(body, without_implied, known, scanner.searched(body, without_decided, known, body))
+    if conditional(body):
+        body = scanner.searched(body, without_implied, known, scanner.searched(body, without_decided, known, body))
     return scanner.searched(body, short_apart, known, body) if branches else body
 
 

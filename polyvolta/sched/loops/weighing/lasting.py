@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, negation, within
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, has_loops, negation, within
 from polyvolta.sched.loops.conditions import guarded, stated
 from polyvolta.sched.loops.hoisting.idle import many, natural
 from polyvolta.sched.loops.hoisting.inside import asked_once
@@ -32,7 +32,14 @@ LENGTH = 10_000  # tests beyond which a loop lasts: it is as long as a size is, 
 
 def lasting_apart(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
     """The same code with sizes before loops, without which they last for nothing."""
-    return _asked(known, body, writer, False) if all(_is_known(known, node) for node in body) else body
+    if not _beside(body) or not all(_is_known(known, node) for node in body):
+        return body
+    return _asked(known, body, writer, False)
+
+
+def _beside(body: Sequence[Ast]) -> bool:
+    """Whether a loop stands beside other code in a loop, or in all of the code."""
+    return any(len(body) > 1 and has_loops((node,)) or _beside(within(node)) for node in body)
 
 
 def _asked(known: Known, body: Sequence[Ast], writer: Writer, beside: bool) -> tuple[Ast, ...]:

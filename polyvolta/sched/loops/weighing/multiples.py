@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice, product, starmap
+from itertools import chain, islice, product, starmap
 from math import ceil, floor, gcd
 
-from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, comparisons, expressions
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, compared, comparisons, expressions, within
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.idle import number_of_ways, ways_to_calls
 from polyvolta.sched.loops.hoisting.needs import less, stating
@@ -43,7 +43,7 @@ def multiples_before(known: Known, body: tuple[Ast, ...], writer: Writer, asked:
     ----------
     asked : tests around the code, which are for nothing, too, where it calls nothing.
     """
-    if len(body) != 1 or len(known.columns.sizes) < 2 or isinstance(body[0], Call):
+    if len(body) != 1 or len(known.columns.sizes) < 2 or isinstance(body[0], Call) or not _scaled(body):
         return body
     node = body[0]
     if isinstance(node, If | Block):
@@ -96,6 +96,20 @@ def _steps(known: Known, body: Sequence[Ast]) -> Iterator[tuple[int, tuple[int, 
         like = all(v % node.step == 0 for rest, c in apart for v in (c, *[v for _, v in rest]))
         found[col] = (node.step if like and node.step > 1 and col not in found else 0, key, const)
     yield from found.items()
+
+
+def _scaled(body: Sequence[Ast]) -> bool:
+    """Whether a loop has a step, or a bound or a condition a multiple or a floor: else nothing asks for multiples."""
+    for node in body:
+        if isinstance(node, For):
+            if node.step > 1:
+                return True
+            some = chain.from_iterable(map(expressions, (*node.lower, *node.upper)))
+        else:
+            some = compared(node.conditions) if isinstance(node, If) else ()
+        if any(abs(v) > 1 or not isinstance(atom, str) for e in some for atom, v in e.terms) or _scaled(within(node)):
+            return True
+    return False
 
 
 def _loops(body: Sequence[Ast]) -> Iterator[For]:

@@ -38,7 +38,17 @@ CASES = 4  # alternatives of conditions beyond which they stay
 
 def short_apart(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     """The same code with few values of long loops in branches."""
-    return tuple([_apart(known, node) for node in body])
+    return tuple([_apart(known, node) for node in body]) if _many(body) else body
+
+
+def _many(body: Sequence[Ast]) -> bool:
+    """Whether a loop has as many parts as one that is looked at."""
+    return any(isinstance(n, For) and len(_parts(n)) >= PARTS or _many(within(n)) for n in body)
+
+
+def _parts(loop: For) -> list[For | If]:
+    """What is asked straight in a loop."""
+    return [node for node in loop.body if isinstance(node, If | For)]
 
 
 def _apart(known: Known, node: Ast) -> Ast:
@@ -56,7 +66,7 @@ def _apart(known: Known, node: Ast) -> Ast:
 
 def _in_two(known: Known, loop: For) -> tuple[Ast, ...] | None:
     """The body of a loop in two branches; None where there is no such test."""
-    parts = [node for node in loop.body if isinstance(node, If | For)]
+    parts = _parts(loop)
     col = known.columns.row(var(loop.var))[0][0][0]
     if len(parts) < PARTS or few(known, col):
         return None
