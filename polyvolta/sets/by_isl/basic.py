@@ -88,9 +88,7 @@ FRACTIONS = {
 }
 """The same of functions with fractions, whose other names are not the classes'."""
 
-WIDENED = frozenset(
-    "compute_divs to_map to_multi_pw_aff to_pw_aff to_pw_multi_aff to_set to_union_pw_aff to_union_pw_multi_aff".split()
-)
+WIDENED = frozenset("compute_divs to_map to_multi_pw_aff to_pw_aff to_pw_multi_aff to_set".split())
 """Methods that give the same as a value of the class without the property."""
 
 GIVEN = frozenset(

@@ -53,3 +53,13 @@ def answer(value, name, *args):
         return written(getattr(value, name)(*args))
     except (ours.Error, isl.Error):
         return "error"
+
+
+def times_twelve(m, f):
+    """The relation to twelve times the values of a function, which are integers."""
+    names = {"UnionPwAff": "pw_aff", "UnionPwMultiAff": "pw_multi_aff"}
+    whole = f.scale_val(m.Val(12))
+    if m is ours:
+        return ours.UnionMap(whole)
+    what = "multi_union_pw_aff" if type(f).__name__ == "MultiUnionPwAff" else f"union_{names[type(f).__name__]}"
+    return ours.UnionMap(str(getattr(m.UnionMap, f"from_{what}")(whole)))

@@ -292,6 +292,14 @@ def as_functions(self: MultiPwAff) -> MultiUnionPwAff:
     return as_functions(self)
 
 
+def as_union(self: Any) -> Any:  # noqa: ANN401
+    """The function, of integers or fractions, as isl's union, to which functions of other inputs are added."""
+    from .multi_union import UnionPwMultiAff
+    from .union_fractions import functions_of, gathered, is_fractional
+
+    return gathered(functions_of(self), UnionPwMultiAff) if is_fractional(self) else UnionPwMultiAff(self.as_map())
+
+
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff MultiPwAff", "copy", itself),
     ("PwAff MultiPwAff", "to_str", lambda self: str(self)),
@@ -324,7 +332,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("PwAff", "is_empty", is_empty),
     ("PwAff", "isa_aff", is_one_expression),
     ("PwAff", "as_aff", as_aff),
-    ("PwAff", "to_union_pw_aff", itself),
+    ("PwAff RationalPwAff", "to_union_pw_aff", as_union),
     ("PwAff", "get_pw_aff_list", gives_list(lambda self: [self])),
     ("PwAff", "n_pw_aff", lambda self: 1),
     ("MultiPwAff", "get_at get_aff get_pw_aff get_union_pw_aff", member),
@@ -343,7 +351,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "isa_multi_aff", is_one_expression),
     ("MultiPwAff", "isa_pw_multi_aff", lambda self: True),
     ("MultiPwAff", "as_multi_aff as_pw_multi_aff", itself),
-    ("MultiPwAff", "to_multi_pw_aff to_pw_multi_aff to_union_pw_multi_aff", itself),
+    ("MultiPwAff", "to_multi_pw_aff to_pw_multi_aff", itself),
+    ("MultiPwAff MultiFunction", "to_union_pw_multi_aff", as_union),
     ("MultiPwAff", "as_multi_union_pw_aff to_multi_union_pw_aff", as_functions),
     ("MultiPwAff", "plain_is_empty", is_empty),
     ("MultiPwAff", "max_multi_val", extremes("max")),

@@ -231,17 +231,10 @@ class UnionFractions(metaclass=Named):
     n_pw_aff = n_pw_multi_aff
 
     def extract_pw_multi_aff(self, space: Space) -> Any:  # noqa: ANN401
-        """The function in a space.
-
-        Raises
-        ------
-        SpaceMismatch : there is none.
-        """
-        key = every(space).space.key
-        found = [f for f in self.functions if f.space.key == key]
-        if not found:
-            raise SpaceMismatch("the function has no values in the space", where=f"{self}\n{space}")
-        return found[0]
+        """The function in a space, of nothing one without values."""
+        wanted = every(space).space
+        found = [f for f in self.functions if f.space.key == wanted.key]
+        return found[0] if found else MultiPwAff._of(self.param_names, wanted, [])
 
     def extract_pw_aff(self, space: Space) -> Any:  # noqa: ANN401
         """The function of one value in a space; see `extract_pw_multi_aff`."""
