@@ -14,12 +14,15 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.normal import Div
 from ..errors import SpaceMismatch
+from ..operations.dimensions import column
 from ..rationals.polyhedron import polyhedron, project
 from ..values import kinds
 from ..values.aff import Floor, var
+from .explicit import listed
 from .objects.values import Val
 
 if TYPE_CHECKING:
+    from ..engine.rows import Row
     from ..values.relation import Relation
     from ..values.set import Set
 
@@ -90,13 +93,35 @@ def involves_locals(self: Any) -> bool:  # noqa: ANN401
 
 
 def drop_constraints_not_involving_dims(self: R, kind: Any, first: int, n: int) -> R:  # noqa: ANN401
-    """Without the constraints that mention none of some dimensions of a kind; floors don't count. A superset."""
-    names = (*self.param_names, *self.space.dims)
-    columns = [1 + names.index(d) for d in kinds.spread(self, kind, first, n)]
+    """Without the constraints of `listed` that mention none of some dimensions of a kind; floors don't count.
+
+    A superset.
+    """
+    return _keeping_rows(self, (kind, first, n), lambda r, at, _: any(r[k] for k in at))
+
+
+def drop_constraints_involving_dims(self: R, *dims: Any) -> R:  # noqa: ANN401
+    """Without the constraints of `listed` that mention some dimensions of a kind, also inside a floor; a superset.
+
+    Unlike `drop_constraints_involving`, which solves equalities first, this asks what each says by itself, as isl does,
+    but for floors that mention the dimensions, which equalities say otherwise.
+    """
+    return _keeping_rows(self, dims, lambda r, at, floors: not any(r[k] for k in (*at, *floors)))
+
+
+def _keeping_rows(self: R, dims: Any, keeps: Callable[[Row, set[int], set[int]], bool]) -> R:  # noqa: ANN401
+    """With the rows of which something holds that is asked with columns, and those of floors of these."""
+    space = self.space
+    columns = {1 + column(self, d) for d in kinds.by_name(self, dims)}
+    start = 1 + len(self.param_names) + len(space.dims)
 
     def change(c: Conjunct) -> Conjunct | None:
-        eqs, ineqs = ([r for r in rows if any(r[k] for k in columns)] for rows in (c.eqs, c.ineqs))
-        return cj.normalise(c.n, c.divs, eqs, ineqs)
+        divs, eqs, ineqs = listed(c, start)
+        floors: set[int] = set()
+        for k, div in enumerate(divs, start):
+            if div is not None and any(v and col in columns | floors for col, v in enumerate(div[1])):
+                floors.add(k)
+        return cj.normalise(c.n, divs, *([r for r in rows if keeps(r, columns, floors)] for rows in (eqs, ineqs)))
 
     return _changed(self, change)
 
@@ -176,6 +201,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "remove_unknown_divs", remove_unknown_divs),
     ("Set Map", "remove_divs_involving_dims", remove_divs_involving_dims),
     ("Set Map PwAff MultiPwAff", "involves_locals", involves_locals),
+    ("Set Map", "drop_constraints_involving_dims", drop_constraints_involving_dims),
     ("Set Map", "drop_constraints_not_involving_dims", drop_constraints_not_involving_dims),
     ("Set Map", "lower_bound_multi_pw_aff", bounded("lower_bound")),
     ("Set Map", "upper_bound_multi_pw_aff", bounded("upper_bound")),

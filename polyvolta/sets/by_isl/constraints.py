@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import NotAffine, NotSupported, SpaceMismatch, UnknownName, kind_of, nearest, need_function
@@ -19,12 +18,14 @@ from ..values.aff import Aff, var
 from ..values.named import Named, by_isl
 from ..values.space import Space, whole
 from .arguments import checks_arguments
+from .explicit import listed, unsigned, without_floors
 from .functions.methods import expression
 from .objects.lists import gives_list
 from .objects.values import Val
 
 if TYPE_CHECKING:
     from ..conjuncts.conjunct import Conjunct
+    from ..conjuncts.normal import Div
     from ..engine.rows import Row
     from ..values.map import Map
     from ..values.relation import Relation
@@ -222,12 +223,25 @@ def get_constraints(self: Relation) -> list[Constraint]:
     """The constraints of its one piece, floors for isl's divs; of no points the one that no point meets, 1 = 0.
 
     An equality has isl's sign: of floors, then outputs, inputs and parameters, the coefficient of the last is positive.
+    Where a dimension is a floor there are two bounds instead of the floor, as in isl; see `explicit`.
 
     Raises
     ------
     SpaceMismatch : there are several pieces, each with constraints of its own.
     NotSupported : a constraint is of an existential that no floor says.
     """
+    return _listed(self, listed)
+
+
+def short_constraints(self: Relation) -> list[Constraint]:
+    """The constraints of `get_constraints`, where a dimension that is a floor is equal to it."""
+    return _listed(self, lambda c, first: (c.divs, *without_floors(c, first)))
+
+
+Rows = tuple[Sequence["Div"], Sequence["Row"], Sequence["Row"]]
+
+
+def _listed(self: Relation, rows: Callable[[Conjunct, int], Rows]) -> list[Constraint]:
     found = self.known_divs()
     if len(found.parts) != 1 or len(found.parts[0][1]) > 1:
         raise SpaceMismatch("constraints are those of one piece", where=str(self), hint="s.get_basic_sets() lists them")
@@ -235,58 +249,21 @@ def get_constraints(self: Relation) -> list[Constraint]:
     if not pieces:
         return [Constraint(Aff((), 1), True, space, found.param_names)]
     names = (*found.param_names, *space.dims)
-    columns = _columns(pieces[0], names)
-    eqs, ineqs = _without_floors(pieces[0], 1 + len(names))
-    rows = [*((True, _unsigned(r[::-1])[::-1]) for r in eqs), *((False, r) for r in ineqs)]
+    divs, eqs, ineqs = rows(pieces[0], 1 + len(names))
+    columns = _columns(divs, names)
+    of_kinds = [*((True, unsigned(r[::-1])[::-1]) for r in eqs), *((False, r) for r in ineqs)]
     known = space.knowing(found.param_names)
-    return [Constraint(_expression(r, columns), equal, known, found.param_names) for equal, r in rows]
+    return [Constraint(_expression(r, columns), equal, known, found.param_names) for equal, r in of_kinds]
 
 
-def _columns(c: Conjunct, names: tuple[str, ...]) -> list[Aff]:
+def _columns(divs: Sequence[Div], names: tuple[str, ...]) -> list[Aff]:
     """What the columns of rows stand for."""
     columns = [var(n) for n in names]
-    for div in c.divs:
+    for div in divs:
         if div is None:
             raise NotSupported("a constraint is of an existential that no floor says")
         columns.append(_expression(div[1], columns) // div[0])
     return columns
-
-
-def _without_floors(c: Conjunct, first: int) -> tuple[list[Row], list[Row]]:
-    """The equalities and inequalities, without floors, columns from `first` on, that the equalities say.
-
-    With `i = 3*floor(i/3)` the bound is `i >= 0`, as isl has it, where we keep `floor(i/3) >= 0`. Where `floor(i/3)` is
-    `j + 2`, too, both equalities are `i = 3*j + 6`, from which the floor follows, and from `2*i = 3*j + 2` with the
-    remainder 1 follows `2*floor(i/3) = j`: a number of floors that has no factor in common with 3 leaves one remainder.
-    """
-    eqs, ineqs = list(c.eqs), list(c.ineqs)
-    for k, div in enumerate(c.divs, first):
-        den, num = div or (0, ())
-        multiple = (*num[1:], *[0] * (k - max(len(num), 1)), -den, *[0] * (first + len(c.divs) - k - 1))
-        stride = next((e for e in eqs if e[1:] in (multiple, tuple([-v for v in multiple]))), None)
-        known = min((e for e in eqs if gcd(e[k], den) == 1 and e is not stride), key=lambda e: abs(e[k]), default=None)
-        if stride and known:
-            of_both, value = _reduced(stride, known, k), known if abs(known[k]) == 1 else stride
-            eqs = [of_both, *(_reduced(e, value, k) if e[k] else e for e in eqs if e is not known and e is not stride)]
-            ineqs = [_reduced(r, value, k) if r[k] else r for r in ineqs]
-    for e in eqs:
-        pivot = next((k for k in range(len(e) - 1, first - 1, -1) if e[k]), 0)
-        if pivot:
-            ineqs = [_reduced(r, e, pivot) if r[pivot] else r for r in ineqs]
-    return eqs, [r for r in ineqs if any(r[1:]) or r[0] < 0]
-
-
-def _unsigned(e: Sequence[int]) -> Row:
-    """An equality as it is written with its first number that is not 0 positive."""
-    return tuple(-v for v in e) if next((v for v in e if v), 0) < 0 else tuple(e)
-
-
-def _reduced(r: Row, e: Row, pivot: int) -> Row:
-    """A multiple of an inequality less one of an equality, so that a column is 0, and what integers make of it."""
-    times, factor = abs(e[pivot]), r[pivot] if e[pivot] > 0 else -r[pivot]
-    left = [times * a - factor * b for a, b in zip(r, e)]
-    common = gcd(*left[1:]) or 1
-    return tuple(v // common for v in left)
 
 
 def _expression(row: Any, columns: list[Aff]) -> Aff:  # noqa: ANN401

@@ -364,8 +364,6 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set Map", "neg", neg),
     ("Set Map", "union_disjoint", same("union")),
     ("Set Map", "plain_unshifted_simple_hull", same("unshifted_simple_hull")),
-    ("Set", "drop_constraints_involving_dims", same("drop_constraints_involving")),
-    ("Map", "drop_constraints_involving_dims", same("drop_constraints_involving")),
     ("Set", "set_tuple_id", set_tuple_name),
     ("Set", "reset_tuple_id", lambda self: self.rename(None)),
     ("Map", "set_tuple_id", set_map_tuple_name),

@@ -123,10 +123,10 @@ class _Exact:
 
 def _solved(exact: _Exact, order: Sequence[str]) -> dict[str, Sum]:
     """By name what it is in terms of others, of the equalities of the set."""
-    from ..by_isl.constraints import get_constraints
+    from ..by_isl.constraints import short_constraints
 
     known: dict[str, Sum] = {}
-    for c in get_constraints(exact.hull):
+    for c in short_constraints(exact.hull):
         total = exact.sum(c.expr) if c.equal else None
         total = _written(total or {}, known)
         names = [n for n in order if n in total]

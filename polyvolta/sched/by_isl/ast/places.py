@@ -39,7 +39,7 @@ from polyvolta.sets import (
     aff,
     var,
 )
-from polyvolta.sets.by_isl.constraints import get_constraints
+from polyvolta.sets.by_isl.constraints import short_constraints
 from polyvolta.sets.functions.members import MultiFunction
 from polyvolta.sets.functions.piecewise import check_function
 from polyvolta.sets.functions.rational import RationalPwAff
@@ -403,7 +403,7 @@ def _alternatives(some: Set, table: dict[str, Aff]) -> list[tuple[Condition, ...
     found: list[tuple[Condition, ...]] = []
     for part in some.known_divs().pieces:
         conditions: list[Condition] = []
-        for c in get_constraints(part):
+        for c in short_constraints(part):
             e = c.expr.subs(table) if table else c.expr
             conditions.append(("eq" if c.equal else "ge", e))
         found.append(tuple(conditions))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from ...errors import SpaceMismatch, need_function
+from ...errors import need_function
 from ...functions.members import MultiFunction
 from ...functions.multi_pwaff import MultiPwAff
 from ...functions.piecewise import Piecewise, check_function

@@ -11,10 +11,12 @@ from ...engine.rows import Row
 from ...errors import SpaceMismatch, UnknownName
 from ...values.kinds import is_kind
 from ...values.space import Space, fresh, whole
+from ..explicit import listed
 from .spaces import every
 from .values import Val, integer
 
 if TYPE_CHECKING:
+    from ...conjuncts.normal import Div
     from ...values.relation import Relation
 
 
@@ -146,8 +148,9 @@ def matrix(equal: bool) -> Callable[..., Mat]:
             raise SpaceMismatch("constraints are those of one piece", where=str(self), hint="s.get_basic_sets()")
         n = len(self.param_names) + len(self.space.dims)
         c = pieces[0] if pieces else cj.nothing(n)
-        order = _columns(self, len(c.divs), kinds)
-        rows: list[Row] = list(c.eqs if equal else [*c.ineqs, *_floors(c, 1 + n)])
+        divs, eqs, ineqs = listed(c, 1 + n)
+        order = _columns(self, len(divs), kinds)
+        rows = eqs if equal else [*ineqs, *_floors(divs, 1 + n)]
         return Mat([[row[at] for at in order] for row in rows], len(order))
 
     what = "equalities, which are 0" if equal else "inequalities, which are at least 0, those that floors are known by"
@@ -155,10 +158,10 @@ def matrix(equal: bool) -> Callable[..., Mat]:
     return method
 
 
-def _floors(c: Any, first: int) -> list[Row]:  # noqa: ANN401
+def _floors(divs: Sequence[Div], first: int) -> list[Row]:
     """What says of the floors which they are: 0 <= num - den * floor < den."""
-    width, rows = first + len(c.divs), []
-    for k, div in enumerate(c.divs, first):
+    width, rows = first + len(divs), []
+    for k, div in enumerate(divs, first):
         if div is not None:
             den, num = div
             rest = [*num, *[0] * (width - len(num))]
