@@ -28,10 +28,14 @@ import polyvolta.sets as _sets
 from polyvolta.sched.by_isl import HOMES
 from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
 from polyvolta.sets.budgets import metered
+from polyvolta.sets.by_isl.basic import RationalAff as _RationalAff
+from polyvolta.sets.by_isl.basic import RationalMultiAff as _RationalMultiAff
 from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff as MultiUnionPwAff
 from polyvolta.sets.by_isl.functions.multi_union import UnionPwMultiAff as UnionPwMultiAff
+from polyvolta.sets.by_isl.functions.union_fractions import UnionFractions as _UnionFractions
 from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, list_of
+from polyvolta.sets.by_isl.objects.numbers import Number as _Number
 from polyvolta.sets.by_isl.polynomials.placed import PlacedPolynomial
 from polyvolta.sets.errors import no_name
 from polyvolta.sets.values.named import Named
@@ -220,7 +224,13 @@ def __getattr__(name: str) -> object:
     return value
 
 
-for _own in [value for value in globals().values() if isinstance(value, type)]:
+_INSTANCES = (
+    _RationalAff,
+    _RationalMultiAff,
+    _UnionFractions,
+    _Number,
+)  # of the classes, though not made by their names
+for _own in [*_INSTANCES, *[value for value in globals().values() if isinstance(value, type)]]:
     take_keywords(_own)
 
 

@@ -247,7 +247,14 @@ def kind_of(value: object) -> str:
         return "None"
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    return one(type(value).__name__)
+    return one(SHOWN.get(type(value).__name__, type(value).__name__))
+
+
+SHOWN = {
+    "MultiFunction": "MultiPwAff", "Number": "Val", "RationalAff": "Aff", "RationalMultiAff": "MultiAff",
+    "RationalPwAff": "PwAff", "UnionFractions": "UnionPwMultiAff",
+}  # fmt: skip
+"""What errors call classes that users know by the name of another one, of which their values are instances."""
 
 
 def one(name: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from ..errors import PolyvoltaError, SpaceMismatch, kind_of, one
+from ..errors import SHOWN, PolyvoltaError, SpaceMismatch, kind_of, one
 from ..values.kinds import is_kind
 from ..values.space import whole
 from .keywords import placed
@@ -53,7 +53,8 @@ def checked(kind: str, name: str, f: Any, classes: frozenset[str]) -> Any:  # no
         except PolyvoltaError:
             raise
         except Exception as error:
-            of = type(args[0]).__name__ if args and isinstance(args[0], list) else kind  # lists have one class for all
+            alone = args and isinstance(args[0], list)  # lists have one class for all
+            of = type(args[0]).__name__ if alone else SHOWN.get(kind, kind)
             for wrong in _wrong(kind, f, classes, args, named):
                 raise SpaceMismatch(f"{of}.{name} needs {wrong}") from error
             raise

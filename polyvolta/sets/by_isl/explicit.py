@@ -1,7 +1,7 @@
 """The rows of a conjunct as isl keeps them: without the floors that dimensions say.
 
-Our normal form says the dimension `a` of `4*a <= i <= 4*a + 3` as `a = floor(i/4)`, and a bound on it, `a >= 4`, as one
-on `i`. A program that was written for isl reads bounds, and drops those that mention a dimension, so both are said here.
+Our normal form says the dimension `a` of `4*a <= i <= 4*a + 3` as `a = floor(i/4)`, and a bound on it, `a >= 4`, as
+one on `i`. A program that was written for isl reads bounds, and drops those of a dimension, so both are said here.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def listed(c: Conjunct, first: int) -> tuple[list[Div], list[Row], list[Row]]:
     """The floors, equalities and inequalities of a conjunct whose floors' columns begin at `first`, as isl has them.
 
-    An equality `m*floor(n/d) = v` of one floor, `n` and `v` without any, is `d*v <= m*n <= d*v + m*(d - 1)` and, unless
-    `m` is 1, that `m` divides `v`: it is of the integer `v/m` that `d*(v/m) <= n < d*(v/m) + d`, which is what the floor
-    says. So the floor is `floor(v/m)` from then on, or `v` itself. Where the two bounds have no dimensions the equality
-    is a stride alone, `i = 4*floor(i/4)`, and stays. With the floor known `n >= d*t` is `floor(n/d) >= t`, or
+    An equality `m*floor(n/d) = v` of one floor, `n` and `v` without any, is `d*v <= m*n <= d*v + m*(d - 1)` and,
+    unless `m` is 1, that `m` divides `v`: it is of the integer `v/m` that `d*(v/m) <= n < d*(v/m) + d`, which is what
+    the floor says. So the floor is `floor(v/m)` from then on, or `v` itself. Where the two bounds have no dimensions
+    the equality is a stride alone, `i = 4*floor(i/4)`, and stays. With the floor known `n >= d*t` is `floor(n/d) >= t`, or
     `v >= m*t`, and is said so, too, as is `n < d*t + d` by `v <= m*t`; so are the bounds of another floor of `n`. All
     rows together are equivalent to the conjunct's; each is looked at once for each floor.
     """

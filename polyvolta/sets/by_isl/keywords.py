@@ -3,7 +3,8 @@
 islpy names its arguments by isl's declarations: `set2` of a set, `pwaff2` of a function, `type, pos, v` of what is set.
 All of its signatures keep one order of these names but for the three in `OTHERWISE`, so keywords say where the values
 stand, and no list of signatures is needed. A method that knows all keywords of a call takes them as its own, and one
-that takes keywords of any name, such as values of parameters, does always. `polyvolta.isl` has its classes do this.
+that takes values of parameters by keywords of any name does where these are integers. `polyvolta.isl` has its classes
+do this, and those of values that are instances of these.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from enum import Enum
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
+from ..errors import SHOWN
 from ..values.kinds import is_kind
+from ..values.space import whole
 
 C = TypeVar("C", bound=type)
 
@@ -69,6 +72,18 @@ def _complete(f: Callable[..., Any], name: str, values: tuple[Any, ...], named: 
 
 
 @lru_cache(maxsize=1 << 12)
+def _places(f: Callable[..., Any]) -> int:
+    """How many arguments of a function have a position."""
+    found = inspect.signature(f).parameters.values()
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in found)
+
+
+def _are_values(f: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Whether the keywords of a function that takes any are values by name: integers, or more than it has places for."""
+    return len(args) + len(named) > _places(f) or all(whole(value) is not None for value in named.values())
+
+
+@lru_cache(maxsize=1 << 12)
 def _own(f: Callable[..., Any]) -> frozenset[str] | None:
     """The keywords that a function takes; None of one that takes any."""
     found = inspect.signature(f).parameters.values()
@@ -91,7 +106,9 @@ def placed(
     True
     """
     own = _own(f)
-    if own is None or own >= named.keys() or not RANK.keys() >= named.keys():
+    if not RANK.keys() >= named.keys():
+        return None
+    if _are_values(f, args, named) if own is None else own >= named.keys():
         return None
     order = sorted(named, key=RANK.__getitem__)
     pair = OTHERWISE.get(name or f.__name__)
@@ -110,24 +127,25 @@ def by_keywords(f: Callable[..., Any], name: str) -> Callable[..., Any]:
         found = placed(f, args, named, name) if named else None
         return f(*args, **named) if found is None else f(*found)
 
+    call._takes_keywords = True  # type: ignore[attr-defined] - which a function around it has, too
     return call
-
-
-_done: set[type] = set()
 
 
 def take_keywords(cls: C) -> C:
     """The class, whose public methods take islpy's keywords, and those of the classes of ours that it is made of."""
     for owner in cls.__mro__:
-        if owner in _done or not owner.__module__.startswith("polyvolta.") or issubclass(owner, Enum):
+        if not owner.__module__.startswith("polyvolta.") or issubclass(owner, Enum):
             continue
-        _done.add(owner)
         for name, value in list(vars(owner).items()):
+            if owner.__name__ in SHOWN and inspect.isfunction(value):
+                value.__qualname__ = f"{SHOWN[owner.__name__]}.{name}"  # which Python's own errors say
             if name.startswith("_") and name not in ("__init__", "__new__"):
                 continue
             bound = isinstance(value, (classmethod, staticmethod))
             f = value.__func__ if bound else value
             least = 0 if isinstance(value, staticmethod) else 1  # what it is called on
+            if hasattr(f, "_takes_keywords"):
+                continue
             if inspect.isfunction(f) and (f.__code__.co_argcount > least or f.__code__.co_flags & inspect.CO_VARARGS):
                 made = by_keywords(f, name)
                 setattr(owner, name, type(value)(made) if bound else made)

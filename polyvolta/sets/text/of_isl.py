@@ -14,7 +14,7 @@ from functools import lru_cache
 from inspect import isfunction
 from typing import Any
 
-from ..errors import SetSyntaxError, SpaceMismatch, kind_of, one
+from ..errors import SHOWN, SetSyntaxError, SpaceMismatch, kind_of, one
 from .isl_rows import ROWS
 
 SETS = __name__.partition(".text.")[0] + "."  # where the classes are that rows and makers are of
@@ -53,7 +53,9 @@ def lacking(cls: type, name: str) -> str:
     >>> lacking(Set, "intersct")
     "a Set has no attribute 'intersct'; did you mean intersect?"
     """
-    return f"{one(cls.__name__)} has no attribute {name!r}" + (_instead(cls, name) or _meant(cls, name))
+    return f"{one(SHOWN.get(cls.__name__, cls.__name__))} has no attribute {name!r}" + (
+        _instead(cls, name) or _meant(cls, name)
+    )
 
 
 def _instead(cls: type, name: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from ..errors import UnknownName, kind_of, one
+from ..errors import UnknownName, kind_of
 
 
 class Lacking(AttributeError):
@@ -113,7 +113,7 @@ def by_isl(value: object, name: str) -> Any:  # noqa: ANN401
         kind = value.__class__.__name__.removeprefix("Rational").replace("MultiFunction", "MultiPwAff")
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
     if name.startswith("_"):
-        raise AttributeError(f"{one(type(value).__name__)} has no attribute {name!r}", name=name, obj=value)
+        raise AttributeError(f"{kind_of(value)} has no attribute {name!r}", name=name, obj=value)
     from ..text.of_isl import maker, method
 
     found = method(type(value), name)

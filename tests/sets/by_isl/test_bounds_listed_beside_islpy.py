@@ -1,4 +1,4 @@
-"""Constraints where a dimension is a floor: bounds, as the text said and isl has them, and what is left without some."""
+"""Constraints where a dimension is a floor: bounds, as isl has them, and what is left without some."""
 
 import random
 

@@ -36,6 +36,21 @@ CALLS = [
     ".insert_partial_schedule(schedule=m.MultiUnionPwAff('[{ S[i] -> [(i)] }]')).band_set_permutable(permutable=1)"
     ".band_member_set_coincident(pos=0, coincident=1).band_member_set_ast_loop_type(pos=0, type=m.ast_loop_type.unroll)"
     ".get_schedule().get_map()",
+    "m.AstExpr.from_val(v=m.Val(3)).add(expr2=m.AstExpr.from_id(id=m.Id('n'))).pdiv_q(expr2=m.AstExpr.from_val(m.Val(4)))"
+    ".eq(expr2=m.AstExpr.from_val(m.Val(4))).to_C_str()",
+    "m.Val('7/2').add(v2=m.Val(3)).div(v2=m.Val('2/3'))",
+    "m.Val('7/2').le(v2=m.Val(3)), m.Val('7/2').cmp_si(i=3)",
+    "m.PwAff('{ A[i] -> [(i)/2] : i > 0 }').union_add(pwaff2=m.PwAff('{ A[i] -> [(i)] }'))"
+    ".intersect_domain(set=m.Set('{ A[3] }')).eval(pnt=m.Set('{ A[3] }').sample_point())",
+    "m.PwAff('{ A[i] -> [(i)/2] }').lt_set(pwaff2=m.PwAff('{ A[i] -> [(4)] }')).is_empty()",
+    "m.Aff('{ A[i] -> [(i)/2] }').bind_id(id=m.Id('n')).is_empty()",
+    "m.MultiAff('{ A[i] -> S[(i)/2, (i)] }').set_at(pos=0, el=m.Aff('{ A[i] -> [(3)] }')).get_at(pos=0).is_cst()",
+    "m.PwMultiAff('{ A[i] -> S[(i)/2] : i > 0 }').gist(set=m.Set('{ A[i] : i > 0 }')).domain().is_empty()",
+    "m.MultiPwAff('{ A[i] -> S[(i : i > 0), (2i)] }').set_at(pos=0, el=m.PwAff('{ A[i] -> [(3)] }'))"
+    ".get_at(pos=0).is_cst()",
+    "m.UnionPwAff('{ A[i] -> [(i)/2] }').add(upa2=m.UnionPwAff('{ A[i] -> [(i)] }')).get_space().is_params()",
+    "m.UnionSet('{ A[i]; B[] }').contains(space=m.Set('{ A[i] }').get_space())",
+    "m.UnionSet('{ A[i]; B[] }').contains(space=m.Set('{ C[i] }').get_space())",
     "m.AstBuild.from_context(set=m.Set('{ : }')).node_from_schedule_map("
     "schedule=m.UnionMap('{ S[i] -> [i] : 0 <= i < 4 }')).to_C_str()",
 ]  # fmt: skip
@@ -114,3 +129,18 @@ def test_a_keyword_takes_no_place_of_one_that_is_missing(call):
         with pytest.raises(TypeError):
             eval(f"m.Set(S).{call}", {"m": m, "S": S})
     assert str(isl.PwAff("{ [i] -> [(i)] }").add_dims(type=isl.dim_type.param, n=1)) == "[p0] -> { [i] -> [(i)] }"
+
+
+def test_errors_say_names_that_users_know():
+    half = isl.PwAff("{ A[i] -> [(i)/2] }")
+    for call in (
+        lambda: half.eq_set(other_function=half),
+        lambda: half.add(half, half),
+        lambda: isl.Val("7/2").add(other_number=3),
+        lambda: half.no_such_name,
+        lambda: isl.PwMultiAff("{ A[i] -> S[(i)/2] : i > 0 }").no_such_name,
+        lambda: isl.PwMultiAff("{ A[i] -> S[(i)/2] : i > 0 }").union_add(3),
+    ):
+        with pytest.raises((TypeError, AttributeError, isl.Error)) as wrong:
+            call()
+        assert not any(word in str(wrong.value) for word in ("Rational", "MultiFunction", "Number", "Fractions"))
