@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import polyvolta.sets as _sets
+from polyvolta import __version__
 from polyvolta.sched.by_isl import HOMES
 from polyvolta.sets import *  # noqa: F403 - every name of the sets, by their list
 from polyvolta.sets.budgets import metered
@@ -152,7 +153,7 @@ _CLASSES = (  # of isl that are one class here, or have another name in `polyvol
     "BasicMap", "BasicSet", "Error", "MultiAff", "MultiUnionPwAff", "UnionMap", "UnionPwAff", "UnionPwMultiAff",
     "UnionPwQPolynomial", "UnionPwQPolynomialFold", "UnionSet",
 )  # fmt: skip
-__all__ += ["format", "stand_in", *_sets.__all__, *_CLASSES, *(f"{name}List" for name in ELEMENTS)]
+__all__ += ["format", "isl_version", "VERSION", "stand_in", "version", *_sets.__all__, *_CLASSES, *(f"{name}List" for name in ELEMENTS)]
 
 
 _POLYNOMIALS = {
@@ -163,6 +164,20 @@ _POLYNOMIALS = {
 }
 
 _ALIGNING = {"_align_dim_type": "align_dim_type", "_CHECK_DIM_TYPES": "CHECK_DIM_TYPES"}  # islpy's, which programs use
+
+
+VERSION = 2025, 1
+version = ModuleType("islpy.version")
+version.__dict__.update(VERSION=VERSION, VERSION_TEXT="2025.1")
+
+
+def isl_version() -> str:
+    """Which library this is, where islpy says the version of isl; `VERSION` is that of islpy that programs ask for.
+
+    >>> isl_version().startswith("polyvolta-")
+    True
+    """
+    return f"polyvolta-{__version__}"
 
 
 def stand_in() -> None:
@@ -182,10 +197,8 @@ def stand_in() -> None:
     """
     if sys.modules.get("islpy") not in (None, sys.modules[__name__]):
         raise _sets.NotSupported("islpy is imported already", hint="call stand_in() before what imports it")
-    version = ModuleType("islpy.version")
-    version.__dict__.update(VERSION=(2025, 1), VERSION_TEXT="2025.1")
-    sys.modules.update({"islpy": sys.modules[__name__], "islpy._isl": sys.modules[__name__], "islpy.version": version})
-    globals().update(version=version)
+    here = sys.modules[__name__]
+    sys.modules.update({"islpy": here, "islpy._isl": here, "islpy.version": version})
     Named.as_islpy = True
     Named.shown.update({_sets.PwAff: PwAff, _sets.MultiPwAff: MultiPwAff})
     spaced.cache_clear()  # what tells names apart is another mark now

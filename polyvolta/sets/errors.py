@@ -266,6 +266,17 @@ def one(name: str) -> str:
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
+class NoSpace(SpaceMismatch, AttributeError):
+    """That a value has no one space, of which `hasattr(value, "space")` is false, then.
+
+    >>> from polyvolta.sets import Set
+    >>> hasattr(Set("{ A[i] }"), "space"), hasattr(Set("{ A[i]; B[] }"), "space")
+    (True, False)
+    """
+
+    id = "PV111"
+
+
 def need_function(f: object, arguments: str = "one argument") -> None:
     """Refuse, where a function is to be called with each of some things, what is none.
 

@@ -103,7 +103,10 @@ class ScheduleNode(Banded):
         return plain(unbounded(self.schedule).prefix_schedule(self.at)) if self.at else Map("{ }")
 
     def get_prefix_schedule_multi_union_pw_aff(self) -> MultiUnionPwAff:
-        """The same as a function."""
+        """The same as a function; at the root one without values, which is known everywhere."""
+        if not self.at:
+            known = self.node.domain if isinstance(self.node, Domain) else self.get_domain()
+            return MultiUnionPwAff("[]").align_params(known.param_names)
         return MultiUnionPwAff(self.get_prefix_schedule_union_map())
 
     get_prefix_schedule_union_pw_multi_aff = get_prefix_schedule_union_map

@@ -108,8 +108,8 @@ class Standing(Plain):
         return _KINDS[type(self.node)]
 
     def get_parent_type(self) -> schedule_node_type:
-        """The kind of the node above."""
-        return self.parent().get_type()
+        """The kind of the node above; of none, `schedule_node_type.error`."""
+        return self.parent().get_type() if self.at else schedule_node_type.error
 
     def root(self) -> Self:
         """The root."""

@@ -174,6 +174,31 @@ class Constraint(metaclass=Named):
                 expr = expr + (number - expr.const)
         return replace(self, expr=expr)
 
+    def is_div_constraint(self) -> bool:
+        """Whether it says what a div is, which no constraint does here: floors are expressions; see `Constraint`."""
+        return False
+
+    def cmp_last_non_zero(self, other: Constraint) -> int:
+        """How far its last dimension with a coefficient is behind that of another one, or how these compare.
+
+        Dimensions are counted as parameters, inputs, outputs and floors; of the same one the sizes of the coefficients
+        are compared, -1, 0 or 1; see `Constraint`.
+        """
+        (at, number), (its, other_number) = self._last(), other._last()
+        return at - its or (abs(number) > abs(other_number)) - (abs(number) < abs(other_number))
+
+    def _last(self) -> tuple[int, int]:
+        """The position and the coefficient of the last that is in it, of nothing before the first and 0."""
+        names = (*self.param_names, *self.space.dims)
+        found = [(names.index(a) if a in names else len(names), v) for a, v in self.expr.terms]
+        return max(found, key=lambda term: term[0], default=(-1, 0))
+
+    def drop_all_locals(self) -> Constraint:
+        """Without the floors in its expression; see `Constraint`."""
+        return replace(
+            self, expr=Aff(tuple([(a, v) for a, v in self.expr.terms if isinstance(a, str)]), self.expr.const)
+        )
+
     def negate(self) -> Constraint:
         """What holds where this inequality does not; see `Constraint`.
 

@@ -22,9 +22,9 @@ def listed(c: Conjunct, first: int) -> tuple[list[Div], list[Row], list[Row]]:
     An equality `m*floor(n/d) = v` of one floor, `n` and `v` without any, is `d*v <= m*n <= d*v + m*(d - 1)` and,
     unless `m` is 1, that `m` divides `v`: it is of the integer `v/m` that `d*(v/m) <= n < d*(v/m) + d`, which is what
     the floor says. So the floor is `floor(v/m)` from then on, or `v` itself. Where the two bounds have no dimensions
-    the equality is a stride alone, `i = 4*floor(i/4)`, and stays. With the floor known `n >= d*t` is `floor(n/d) >= t`, or
-    `v >= m*t`, and is said so, too, as is `n < d*t + d` by `v <= m*t`; so are the bounds of another floor of `n`. All
-    rows together are equivalent to the conjunct's; each is looked at once for each floor.
+    the equality is a stride alone, `i = 4*floor(i/4)`, and stays. With the floor known `n >= d*t` is `floor(n/d) >=
+    t`, or `v >= m*t`, and is said so, too, as is `n < d*t + d` by `v <= m*t`; so are the bounds of another floor of
+    `n`. All rows together are equivalent to the conjunct's; each is looked at once for each floor.
     """
     eqs, ineqs = without_floors(c, first)
     divs = [d and (d[0], (*d[1], *[0] * (k - len(d[1])))) for k, d in enumerate(c.divs, first)]

@@ -79,7 +79,7 @@ def _places(f: Callable[..., Any]) -> int:
 
 
 def _are_values(f: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Whether the keywords of a function that takes any are values by name: integers, or more than it has places for."""
+    """Whether keywords of a function that takes any are values by name: integers, or more than it has places for."""
     return len(args) + len(named) > _places(f) or all(whole(value) is not None for value in named.values())
 
 

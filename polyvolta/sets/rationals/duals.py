@@ -10,6 +10,7 @@ that a face is not there.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from ..conjuncts.conjunct import Conjunct
@@ -44,9 +45,12 @@ def coefficients(self: RationalSet) -> RationalSet:
 
 
 def coefficients_of_set(self: Set) -> RationalSet:
-    """See `Set.coefficients`."""
+    """See `Set.coefficients`; of a union those of each tuple."""
     from .rational import RationalSet
 
+    if self._is_union and len(self.parts) != 1:
+        found = [coefficients_of_set(type(self)._of(self.param_names, [part])).parts for part in self.parts]
+        return RationalSet._of((), [part for parts in found for part in parts])
     space = self.space  # which says that there are several tuples, or none
     pieces = [relaxed(c, self, "coefficients") for c in self.parts[0][1]]
     return _of_pieces(RationalSet, self.param_names, space, pieces)
@@ -91,16 +95,19 @@ def _of_pieces(
 def solutions(self: RationalSet) -> RationalSet:
     """The points at which all affine constraints hold whose coefficients are in the set; see `coefficients`.
 
-    Exact; a double description of each piece.
+    Exact; a double description of each piece. Of several tuples of coefficients those of each.
 
     Raises
     ------
-    SpaceMismatch : there are several tuples, or the tuple is not one of coefficients, `[[c_cst, ...] -> [...]]`.
+    SpaceMismatch : a tuple is not one of coefficients, `[[c_cst, ...] -> [...]]`, or there is none.
 
     >>> from polyvolta.sets import RationalSet
     >>> print(RationalSet("{ rat: coefficients[[c] -> [a]] : c >= 0 and 10a + c >= 0 }").solutions())
     { rat: [a] : 0 <= a <= 10 }
     """
+    each = [self._of(self.param_names, [part]) for part in self.parts]
+    if len(each) > 1:
+        return reduce(lambda a, b: a | b, map(solutions, each))
     inner = self.space.out.inner
     if inner is None or not inner.n_in or self.param_names:
         wanted = "coefficients[[c_cst, c_N] -> [c_i]], without parameters"

@@ -38,6 +38,7 @@ from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.context import option
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.values.shape import need_set
+from polyvolta.sets.values.space import PARAMS
 from polyvolta.sets.values.unions import gives_union
 
 
@@ -159,8 +160,9 @@ class AstBuild(Plain):
         return self._here().schedule()
 
     def get_schedule_space(self) -> Space:
-        """The space of the loop variables around; see `get_schedule`."""
-        return self._here().space()
+        """The space of the loop variables around, without a callback that of the parameters; see `get_schedule`."""
+        params = () if self.context is None else self.context.param_names
+        return Space(None, PARAMS, params) if self.place is None else self.place.space()
 
     # ---- expressions where a callback is asked, or of parameters
 

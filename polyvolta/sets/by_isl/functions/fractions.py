@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from ...errors import SpaceMismatch, UnknownName, nearest
+from ...errors import SpaceMismatch, UnknownName, nearest, need_function
 from ...functions.members import MultiFunction
+from ...functions.multi_pwaff import MultiPwAff
 from ...functions.rational import RationalPwAff, lifted
 from ...values import kinds
 from ...values.aff import var
@@ -23,7 +24,8 @@ from ..objects.values import Val
 from ..objects.vectors import MultiVal
 from ..relations import itself, order_of_texts, same
 from .made import range_is_wrapping
-from .methods import as_functions, every_piece, foreach_piece, narrowed
+from .methods import as_functions, every_piece, foreach_piece, narrowed, with_numbers
+from .methods import pieces as pieces_of
 from .quotients import (
     changed,
     is_quotient_of_one,
@@ -230,9 +232,8 @@ def union_extreme(least: bool) -> Callable[[MultiFunction, Any], Any]:
     return method
 
 
-def _added(self: MultiFunction, numbers: Sequence[Any]) -> Any:  # noqa: ANN401
-    found = zip(map(lifted, self.members), numbers, strict=True)
-    return MultiFunction.of(self.space, [f + n for f, n in found])
+added_to_each = with_numbers(lambda f, n: lifted(f) + n)
+"""The function plus a number for each value."""
 
 
 def _constants(self: MultiFunction) -> MultiVal:
@@ -266,6 +267,52 @@ def _order() -> Iterator[tuple[str, str, Callable[..., Any]]]:
         yield "RationalPwAff", name, related(name)
 
 
+def of_space(name: str) -> Callable[..., Any]:
+    """A method that asks for what the space knows."""
+
+    def method(self: MultiFunction, *args: Any) -> Any:
+        return getattr(MultiPwAff._of(self.param_names, self.space, []), name)(*args)
+
+    method.__doc__ = f"`{name}` of any function of the space."
+    return method
+
+
+def pieces(self: MultiFunction) -> list[Any]:
+    """The pairs of a set and what the function is there, of one expression each, on all of the space.
+
+    Raises
+    ------
+    NotAffine : some value is NaN.
+    """
+    parts = [lifted(f) for f in self.members]
+    if not all(f.nan.is_empty() for f in parts):
+        self.joint()
+    found = pieces_of(MultiFunction(self.space, [f.num for f in parts]).joint())
+    return [
+        (domain, narrowed(MultiFunction.of(self.space, [lifted(g) / f.den for g, f in zip(value, parts, strict=True)])))
+        for domain, value in found
+    ]
+
+
+def each_piece(self: MultiFunction, f: Callable[[Any, Any], object]) -> None:
+    """Call a function with each set and what this function is there."""
+    need_function(f, "two arguments")
+    for domain, value in pieces(self):
+        f(domain, value)
+
+
+def all_pieces(self: MultiFunction, f: Callable[[Any, Any], object]) -> bool:
+    """Whether a function holds of each set and what this function is there."""
+    need_function(f, "two arguments")
+    return all(f(domain, value) for domain, value in pieces(self))
+
+
+def fix_si(self: MultiFunction, kind: Any, pos: int, value: int) -> Any:  # noqa: ANN401
+    """The function at one value of a parameter or an input."""
+    points: Any = self.domain()
+    return self.intersect_domain(points.fix_val(kinds.dim_type.set if kind.name == "in_" else kind, pos, value))
+
+
 _BOTH = "RationalPwAff MultiFunction"
 METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("RationalPwAff", "add_coefficient_val", add_coefficient_val),
@@ -288,6 +335,11 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     *_order(),
     *((_BOTH, name, mentioned(name)) for name in ("involves_dims", "involves_locals", "involves_param_id")),
     ("MultiFunction", "isa_multi_aff", _is_of_one),
+    *(("MultiFunction", name, of_space(name)) for name in ("get_dim_id", "get_dim_name", "has_tuple_name")),
+    ("MultiFunction", "n_piece", lambda self: len(pieces(self))),
+    ("MultiFunction", "foreach_piece", each_piece),
+    ("MultiFunction", "every_piece", all_pieces),
+    ("MultiFunction", "fix_si", fix_si),
     ("MultiFunction", "involves_param_id_list", mentioned("involves_param_id")),
     (_BOTH, "get_ctx", _context),
     (_BOTH, "reset_user", itself),
@@ -303,8 +355,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiFunction", "eq_map", eq_map),
     ("MultiFunction", "union_lexmin", union_extreme(True)),
     ("MultiFunction", "union_lexmax", union_extreme(False)),
-    ("MultiFunction", "add_constant_val", lambda self, number: _added(self, [number] * len(self.members))),
-    ("MultiFunction", "add_constant_multi_val", _added),
+    ("MultiFunction", "add_constant_val", lambda self, number: added_to_each(self, [number] * len(self.members))),
+    ("MultiFunction", "add_constant_multi_val", added_to_each),
     ("MultiFunction", "get_constant_multi_val", _constants),
     ("MultiFunction", "get_list", lambda self: ListOf(self.members)),
     ("MultiFunction", "is_cst", lambda self: all(lifted(f).num.is_cst() for f in self.members)),

@@ -29,6 +29,7 @@ from ...values.set import Set
 from ...values.shape import need_set
 from ...values.space import PARAMS, Space
 from ...values.unions import UnionMap, Unions, united
+from ..dimensions.by_kind import set_dim_name
 from ..relations import is_params, is_universe, member, plain_is_equal, spaces
 from .fraction_texts import read
 from .union_fractions import UnionFractions, functions_of, gathered, is_fractional
@@ -193,6 +194,32 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         if kind is kinds.dim_type.in_:
             raise SpaceMismatch("inputs of a function of several tuples stay", where=str(self))
         return union(self, [m.project_out(kind, first, n) for m in spaces(self)])  # type: ignore[return-value]
+
+    def set_dim_name(self, kind: Any, pos: int, name: str) -> UnionMap:  # noqa: ANN401
+        """The same values, one of them, or a parameter, under another name.
+
+        Raises
+        ------
+        SpaceMismatch : the kind is another one.
+        """
+        if kind is kinds.dim_type.param:
+            return set_dim_name(self, kind, pos, name)  # type: ignore[no-any-return]
+        if kind not in (kinds.dim_type.out, kinds.dim_type.set):
+            raise SpaceMismatch(f"a function of several tuples has none of kind {kind}", where=str(self))
+        changed = [set_dim_name(m, kinds.dim_type.out, pos, name) for m in spaces(self)]
+        return union(self, changed)  # type: ignore[return-value]
+
+    set_dim_id = set_dim_name
+
+    def get_dim_id(self, kind: Any, pos: int) -> Any:  # noqa: ANN401
+        """The name of a value, or of a parameter."""
+        return self.get_space().get_dim_id(kind, pos)  # type: ignore[attr-defined]
+
+    def find_dim_by_name(self, kind: Any, name: str) -> int:  # noqa: ANN401
+        """The position of a value, or of a parameter, of a name; -1 without one."""
+        return self.get_space().find_dim_by_name(kind, name)  # type: ignore[attr-defined, no-any-return]
+
+    find_dim_by_id = find_dim_by_name
 
     def _is_domain(self) -> bool:
         """Whether it is a tuple of no functions, of which isl knows a domain."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from ...errors import need_function
+from ...errors import SpaceMismatch, need_function
 from ...functions.members import MultiFunction
 from ...functions.multi_pwaff import MultiPwAff
 from ...functions.piecewise import Piecewise, check_function
@@ -344,6 +344,20 @@ class UnionFractions(metaclass=Named):
     def flat_range_product(self, other: Any) -> Any:  # noqa: ANN401
         """The values of both in one tuple, where both have some."""
         return self._product(other, "flat_range_product")
+
+    def set_dim_name(self, kind: Any, pos: int, name: str) -> Any:  # noqa: ANN401
+        """The same values, one of them, or a parameter, under another name.
+
+        Raises
+        ------
+        SpaceMismatch : the kind is another one.
+        """
+        if kind is kinds.dim_type.in_:
+            raise SpaceMismatch("a function of several tuples has no inputs that have names", where=str(self))
+        param = kind is kinds.dim_type.param
+        return self._each(lambda f: several(f).set_dim_name(kind if param else kinds.dim_type.out, pos, name))
+
+    set_dim_id = set_dim_name
 
     def set_tuple_id(self, kind: Any, name: str | None) -> Any:  # noqa: ANN401
         """The same values in tuples of another name."""
