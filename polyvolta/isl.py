@@ -153,7 +153,8 @@ _CLASSES = (  # of isl that are one class here, or have another name in `polyvol
     "BasicMap", "BasicSet", "Error", "MultiAff", "MultiUnionPwAff", "UnionMap", "UnionPwAff", "UnionPwMultiAff",
     "UnionPwQPolynomial", "UnionPwQPolynomialFold", "UnionSet",
 )  # fmt: skip
-__all__ += ["format", "isl_version", "VERSION", "stand_in", "version", *_sets.__all__, *_CLASSES, *(f"{name}List" for name in ELEMENTS)]
+__all__ += ["VERSION", "isl_version", "version"]
+__all__ += ["format", "stand_in", *_sets.__all__, *_CLASSES, *(f"{name}List" for name in ELEMENTS)]
 
 
 _POLYNOMIALS = {

@@ -267,11 +267,17 @@ def one(name: str) -> str:
 
 
 class NoSpace(SpaceMismatch, AttributeError):
-    """That a value has no one space, of which `hasattr(value, "space")` is false, then.
+    """A union of isl's has several tuples, or none, and so no attribute `space`.
 
-    >>> from polyvolta.sets import Set
-    >>> hasattr(Set("{ A[i] }"), "space"), hasattr(Set("{ A[i]; B[] }"), "space")
+    >>> from polyvolta.isl import UnionSet
+    >>> hasattr(UnionSet("{ A[i] }"), "space"), hasattr(UnionSet("{ A[i]; B[] }"), "space")
     (True, False)
+    >>> UnionSet("{ A[i]; B[] }").space
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.errors.NoSpace: [PV111] this operation needs a single space
+      A[i]; B[]
+    hint: pick one with .only(name)
     """
 
     id = "PV111"

@@ -34,9 +34,9 @@ from polyvolta.sched.passes.common.legal import settled
 from polyvolta.sched.passes.common.places import inserted_at, tuples_of
 from polyvolta.sched.passes.common.subtree import anchor, not_anchored
 from polyvolta.sched.passes.mapping.context import put_guard
-from polyvolta.sched.passes.mapping.extension import as_read, fitting
+from polyvolta.sched.passes.mapping.extension import as_read, fitting, with_iterators
 from polyvolta.sched.passes.order.sequences import not_copied
-from polyvolta.sched.structure.reach import names_of
+from polyvolta.sched.structure.reach import as_declared, names_of
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -317,11 +317,16 @@ class ScheduleNode(Banded):
             )
         else:
             added = root.extension
-        arrived = self.schedule.statements_at(self.at)
-        there, added = tuples_of(self.schedule), as_read(added)
+        come = self.schedule.instances_at(self.at)
+        gone = [s for s in names_of(added) if come.only(s).is_empty()]  # which filters above may have dropped
+        arrived = tuple([s for s in self.schedule.statements_at(self.at) if s not in gone])
+        there, called = tuples_of(self.schedule), as_read(added)
+        added, subtree = as_declared(called, there), root.child
+        for (old, _), (new, _) in zip(called.parts, added.parts, strict=True):
+            subtree = with_iterators(subtree, old.out, new.out)
         others = [str(s.out.name) for s, _ in added.parts if there.get(str(s.out.name), s.out) != s.out]
         added = fitting(self.schedule, self.at, added, {*arrived, *others})  # others may be added again
-        mine = Filter(names_of(added), root.child)
+        mine = Filter(names_of(added), subtree)
         above = self.schedule.node(self.at[:-3]) if len(self.at) > 2 and self._in_a_sequence() else None
         if isinstance(above, Extension) and there.keys().isdisjoint(mine.statements):
             gate = self.schedule.node(self.at[:-1])  # beside others that are added there, as isl has them

@@ -89,8 +89,9 @@ class _Check:
                         raise self.bad(
                             at, f"an extension here is a map from the {counted(depth, 'member')} above, not {space}"
                         )
-                new, here = [s.out for s, _ in extension.parts], {*names_of(instances)}
-                again = {t.name for t in new if t.name not in here and tuples.get(str(t.name)) == t}  # past filters
+                new = [s.out for s, _ in extension.parts]
+                again = {t.name for t in new if tuples.get(str(t.name)) == t}  # past filters
+                again = {s for s in again if instances.only(s).is_empty()}
                 tuples = self.declared(at, new, {s: t for s, t in tuples.items() if s not in again})
                 instances = instances | extension.range()
             case Expansion(contraction, expansion):

@@ -4,12 +4,13 @@ extensions above add, and what the groups among them stand for below an expansio
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from polyvolta.sched.nodes import Expansion, Extension, Filter, Node, Path
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import Map, Set
+from polyvolta.sets import Map, Set, Space, Tuple
+from polyvolta.sets.values.space import renamed
 
 
 def way(schedule: Schedule, at: Path) -> list[Node]:
@@ -76,6 +77,24 @@ def added_by(extension: Map) -> Set:
     own = {s.out.name: s.out for s, _ in extension.parts}
     there = extension.range()
     return Set._of(there.param_names, [(replace(s, out=own[s.out.name]), cs) for s, cs in there.parts])
+
+
+def as_declared(extension: Map, tuples: Mapping[str, Tuple]) -> Map:
+    """An extension whose statements, where a tree has them already, call their iterators as there.
+
+    Such a statement, all of whose instances filters above drop, is added again, as tiles that overlap have it. One that
+    has a parameter of the extension for an iterator there stays as it is.
+    """
+    parts = []
+    for s, cs in extension.parts:
+        own, inp = tuples.get(s.out.name or "", s.out), s.inp
+        if own.key != s.out.key or own == s.out or not {*own.dims}.isdisjoint(extension.param_names):
+            parts.append((s, cs))
+            continue
+        if inp is not None and not {*own.dims}.isdisjoint(inp.dims):
+            inp = renamed(inp, [d.rstrip("'@") + "@" for d in inp.dims])
+        parts.append((Space(inp, own), cs))
+    return Map._of(extension.param_names, parts)
 
 
 def passed(instances: Set, node: Filter) -> Set:

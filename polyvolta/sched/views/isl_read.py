@@ -26,7 +26,7 @@ from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule, TreeSyntaxError
 from polyvolta.sched.structure.check import check_structure, counted
 from polyvolta.sched.structure.expansion import expanded
-from polyvolta.sched.structure.reach import expansion_of
+from polyvolta.sched.structure.reach import as_declared, expansion_of
 from polyvolta.sched.tree import (
     Band,
     Context,
@@ -228,6 +228,7 @@ class _Reader:
                 extension = labelled(self.sets(value, Map))
                 if any(s.n_in != depth for s, _ in extension.parts):
                     raise self.mistake(value.at, f"an extension here is a map from {counted(depth, 'outer member')}")
+                extension = as_declared(extension, self.tuples)
                 before = dict(self.tuples), dict(self.instances)
                 for s, _ in extension.parts:  # what is added again, for past filters none of it is here
                     if self.tuples.get(s.out.name or "") == s.out:

@@ -3,8 +3,8 @@
 islpy names its arguments by isl's declarations: `set2` of a set, `pwaff2` of a function, `type, pos, v` of what is set.
 All of its signatures keep one order of these names but for the three in `OTHERWISE`, so keywords say where the values
 stand, and no list of signatures is needed. A method that knows all keywords of a call takes them as its own, and one
-that takes values of parameters by keywords of any name does where these are integers. `polyvolta.isl` has its classes
-do this, and those of values that are instances of these.
+that takes keywords of any name, such as values of parameters, does where it needs no other argument. `polyvolta.isl`
+has its classes do this, and those of values that are instances of these.
 """
 
 from __future__ import annotations
@@ -72,15 +72,17 @@ def _complete(f: Callable[..., Any], name: str, values: tuple[Any, ...], named: 
 
 
 @lru_cache(maxsize=1 << 12)
-def _places(f: Callable[..., Any]) -> int:
-    """How many arguments of a function have a position."""
+def _needed(f: Callable[..., Any]) -> int:
+    """How many arguments a function needs, of those that have a position."""
     found = inspect.signature(f).parameters.values()
-    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in found)
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in found)
 
 
 def _are_values(f: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Whether keywords of a function that takes any are values by name: integers, or more than it has places for."""
-    return len(args) + len(named) > _places(f) or all(whole(value) is not None for value in named.values())
+    """Whether keywords of a function that takes any are values by name: it needs no more, and `pnt` is no point."""
+    if named.keys() == {"pnt"}:
+        return whole(named["pnt"]) is not None
+    return len(args) + len(named) > _needed(f)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -112,8 +112,6 @@ def by_isl(value: object, name: str) -> Any:  # noqa: ANN401
     if name == "_base_name":  # islpy's, by which programs find the method of a printer
         kind = value.__class__.__name__.removeprefix("Rational").replace("MultiFunction", "MultiPwAff")
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
-    if name == "space" and hasattr(type(value), name):  # Python asks here after the error that says why there is none
-        return type(value).space.fget(value)  # type: ignore[attr-defined]
     if name.startswith("_"):
         raise AttributeError(f"{kind_of(value)} has no attribute {name!r}", name=name, obj=value)
     from ..text.of_isl import maker, method

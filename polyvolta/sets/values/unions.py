@@ -20,7 +20,7 @@ from functools import partial, wraps
 from inspect import isfunction, ismethod
 from typing import Any, TypeVar
 
-from ..errors import EmptySet
+from ..errors import EmptySet, NoSpace, SpaceMismatch
 from .map import Map
 from .named import Named
 from .relation import Relation
@@ -125,7 +125,22 @@ class _Union(Relation):
         """isl's space of unions, which is that of the parameters alone, of however many tuples they are."""
         return Space(None, PARAMS, self.param_names)
 
+    @property
+    def space(self) -> Space:
+        """The one space of a union of one tuple.
+
+        Raises
+        ------
+        NoSpace : it has several tuples, or none.
+        """
+        try:
+            return Relation.space.fget(self)  # type: ignore[attr-defined, no-any-return]
+        except SpaceMismatch as wrong:
+            raise NoSpace(wrong.message, where=wrong.where, hint=wrong.hint) from None
+
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        if name == "space":  # Python asks here after the error of the property, which says why there is none
+            return type(self).space.fget(self)  # type: ignore[attr-defined]
         if name in ONE:
             return _of_one(name).__get__(self)
         found = super().__getattr__(name)  # type: ignore[misc]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from ..budgets import metered, metered_class, meters_itself
-from ..errors import NoSpace, SpaceMismatch, UnknownName, kind_of
+from ..errors import SpaceMismatch, UnknownName, kind_of
 from .named import Named, OverParams, listed, update_persistent_hash
 from .space import POINT, Space, apart, refuse_params, renamings
 
@@ -123,7 +123,7 @@ class United(Generic[P], metaclass=Named):
             hint = (
                 "pick one with .only(name)" if self.parts else "it is empty, without a tuple: { S[i] : false } has one"
             )
-            raise NoSpace("this operation needs a single space", where=found, hint=hint)
+            raise SpaceMismatch("this operation needs a single space", where=found, hint=hint)
         return self.parts[0][0].knowing(self.param_names)
 
     @property

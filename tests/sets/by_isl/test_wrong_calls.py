@@ -52,7 +52,7 @@ Q = PwQPolynomial("[n] -> { n^2 : n > 0 }")
     (lambda: Set.n_set(3), "PV102", "Set.n_set needs a Set, not an int"),
     (lambda: Map.less_at(M.get_space(), None), "PV102", "Map.less_at needs an integer for pos, not None"),
     (lambda: S.pw_aff_on_domain_val(1.5), "PV107", "an integer is needed, not 1.5"),
-    (lambda: S.pw_aff_on_domain_val(Val("infty")), "PV107", "a function cannot be combined with a Number"),
+    (lambda: S.pw_aff_on_domain_val(Val("infty")), "PV107", "a function cannot be combined with a Val"),
     (lambda: M.floordiv_val("2"), "PV107", "an integer is needed, not 2"),
     (lambda: MultiPwAff.of(F).add_constant_val(1.9), "PV107", "an integer is needed, not 1.9"),
     (lambda: F.eq_map(None), "PV102", "a function of one value is needed, not None"),

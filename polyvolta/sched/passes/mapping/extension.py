@@ -15,15 +15,17 @@ a copy runs before what uses it is for the caller to see to.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
+from polyvolta.sched.cases import Cases
 from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.passes.common.arguments import items, relation, table
 from polyvolta.sched.passes.common.places import depth, inserted_at, tuples_of
 from polyvolta.sched.structure.given import of_a_tree
 from polyvolta.sched.structure.reach import names_of
-from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Member, Node, Path, Schedule
+from polyvolta.sched.tree import Band, Extension, Filter, Leaf, Member, Node, Path, Schedule, with_children
 from polyvolta.sched.tree import Sequence as InOrder
-from polyvolta.sets import Aff, Map, UnknownName, aff, nearest
+from polyvolta.sets import Aff, Map, Tuple, UnknownName, aff, nearest, var
 from polyvolta.sets.values.space import Space, distinct, renamed
 
 
@@ -135,6 +137,28 @@ def as_read(extension: Map) -> Map:
         inputs = inputs if len(set(inputs)) == len(inputs) else space.inp.dims
         parts.append((Space(renamed(space.inp, inputs), renamed(space.out, outputs)), pieces))
     return Map._of(extension.param_names, parts)
+
+
+def with_iterators(node: Node, old: Tuple, new: Tuple) -> Node:
+    """A subtree in which a statement's iterators are called otherwise, those of what is added again below, too.
+
+    Cost: linear in the subtree.
+    """
+    if old.dims == new.dims:
+        return node
+    table = {a: var(b) for a, b in zip(old.dims, new.dims, strict=True)}
+
+    def called(e: Aff | Cases) -> Aff | Cases:
+        one = lambda f: f.rewrite(lambda name: table.get(name) or var(name))  # noqa: E731
+        return e.map(one) if isinstance(e, Cases) else one(e)
+
+    if isinstance(node, Band):
+        of = lambda m: tuple([(s, called(e) if s == old.name else e) for s, e in m.exprs])  # noqa: E731
+        node = replace(node, members=tuple([replace(m, exprs=of(m)) for m in node.members]))
+    elif isinstance(node, Extension):
+        parts = [(replace(s, out=new if s.out == old else s.out), cs) for s, cs in node.extension.parts]
+        node = replace(node, extension=Map._of(node.extension.param_names, parts))
+    return with_children(node, tuple([with_iterators(child, old, new) for child in node.children]))
 
 
 def _band(schedule: Schedule, at: Path, extension: Map, given: Mapping[str, Sequence[Aff | str | int]]) -> Node:

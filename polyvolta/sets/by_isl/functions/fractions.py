@@ -335,7 +335,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     *_order(),
     *((_BOTH, name, mentioned(name)) for name in ("involves_dims", "involves_locals", "involves_param_id")),
     ("MultiFunction", "isa_multi_aff", _is_of_one),
-    *(("MultiFunction", name, of_space(name)) for name in ("get_dim_id", "get_dim_name", "has_tuple_name")),
+    *(("MultiFunction", name, of_space(name)) for name in ("get_dim_name", "has_tuple_name")),
     ("MultiFunction", "n_piece", lambda self: len(pieces(self))),
     ("MultiFunction", "foreach_piece", each_piece),
     ("MultiFunction", "every_piece", all_pieces),
