@@ -177,8 +177,12 @@ class Builder:
         """Statements without loops left, one after another.
 
         Of those that depend on each other in a cycle one runs first at some times, another at others: a row that
-        satisfies as many of these dependences as possible tells the times apart.
+        satisfies as many of these dependences as possible tells the times apart. Where statements share a band as
+        isl's do, those between which nothing is left at equal times have no order then, as there: loops run them in
+        that of the program.
         """
+        if not pieces and self.fuse == "near":
+            return Leaf()
         parts = strongly_connected(group, [p.arc for p in pieces if p.valid])
         if len(parts) == 1:
             return self.cluster(group, pieces, prior)
