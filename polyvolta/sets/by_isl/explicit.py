@@ -22,9 +22,11 @@ def listed(c: Conjunct, first: int) -> tuple[list[Div], list[Row], list[Row]]:
     An equality `m*floor(n/d) = v` of one floor, `n` and `v` without any, is `d*v <= m*n <= d*v + m*(d - 1)` and,
     unless `m` is 1, that `m` divides `v`: it is of the integer `v/m` that `d*(v/m) <= n < d*(v/m) + d`, which is what
     the floor says. So the floor is `floor(v/m)` from then on, or `v` itself. Where the two bounds have no dimensions
-    the equality is a stride alone, `i = 4*floor(i/4)`, and stays. With the floor known `n >= d*t` is `floor(n/d) >=
-    t`, or `v >= m*t`, and is said so, too, as is `n < d*t + d` by `v <= m*t`; so are the bounds of another floor of
-    `n`. All rows together are equivalent to the conjunct's; each is looked at once for each floor.
+    the equality is a stride alone, `i = 4*floor(i/4)`, and stays. Other equalities of the floor are said without it.
+
+    With the floor known `n >= d*t` is `floor(n/d) >= t`, or `v >= m*t`, and is said so, too, as is `n < d*t + d` by
+    `v <= m*t`; so are the bounds of another floor of `n`. Last, inequalities are said without the last dimension of
+    each equality. All rows together are equivalent to the conjunct's; each is looked at once for each floor.
     """
     eqs, ineqs = without_floors(c, first)
     divs = [d and (d[0], (*d[1], *[0] * (k - len(d[1])))) for k, d in enumerate(c.divs, first)]
@@ -36,10 +38,9 @@ def listed(c: Conjunct, first: int) -> tuple[list[Div], list[Row], list[Row]]:
         of_one = [e for e in eqs if e[k] and not any(e[j] for j in range(first, width) if j != k)]
         if not of_one:
             continue
-        e = min(of_one, key=lambda e: abs(e[k]))
-        m, den, num = abs(e[k]), div[0], (*div[1], *[0] * (width - len(div[1])))
-        value = tuple([0 if j == k else -x if e[k] > 0 else x for j, x in enumerate(e)])
-        low = [m * x - den * y for x, y in zip(num, value, strict=True)]
+        den, num = div[0], (*div[1], *[0] * (width - len(div[1])))
+        e, m, value, low = min([_said(e, k, den, num) for e in of_one], key=lambda found: (any(found[3][1:]), found[1]))
+        eqs = [r if r is e or not r[k] else _crossed(r, e, k) for r in eqs]
         if not any(low[1:]):
             continue
         high = [m * (den - 1) - low[0], *[-x for x in low[1:]]]
@@ -51,8 +52,25 @@ def listed(c: Conjunct, first: int) -> tuple[list[Div], list[Row], list[Row]]:
             divs[k - first] = (m, value[:k])
         ineqs = [*ineqs, tightened(low), tightened(high)]
         said.append((num, den, value, m))
-    beside = [_beside(r, *floor) for floor in said for r in ineqs]
-    return _of_used(divs, eqs, _distinct([*ineqs, *[r for r in beside if r is not None]]), first)
+    ineqs = [*ineqs, *[r for floor in said for r in [_beside(r, *floor) for r in ineqs] if r is not None]]
+    for e in [e for e in eqs if any(e[1:]) and not any(e[first:])]:
+        last = max(k for k in range(1, first) if e[k])
+        ineqs = [_reduced(r, e, last) if r[last] else r for r in ineqs]
+    return _of_used(divs, [e for e in eqs if any(e)], _distinct(ineqs), first)
+
+
+def _said(e: Row, k: int, den: int, num: Row) -> tuple[Row, int, Row, list[int]]:
+    """What an equality says of a floor: it, `m` and `v` of `m*floor(n/d) = v`, and the lower bound `m*n - d*v`."""
+    m = abs(e[k])
+    value = tuple([0 if j == k else -x if e[k] > 0 else x for j, x in enumerate(e)])
+    return e, m, value, [m * x - den * y for x, y in zip(num, value, strict=True)]
+
+
+def _crossed(r: Row, e: Row, k: int) -> Row:
+    """An equality without a column, which another one has, too: the two say the same as both did."""
+    left = [e[k] * a - r[k] * b for a, b in zip(r, e, strict=True)]
+    common = gcd(*left) or 1
+    return tuple([v // common for v in left])
 
 
 def _of_used(

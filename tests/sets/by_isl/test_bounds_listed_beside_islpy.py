@@ -34,6 +34,9 @@ def test_bounds_are_those_of_isl(text):
 
 
 DROPS = [
+    ("[n] -> { [i, j, k] : i = k + 1 and i mod 3 = 1 and 3 <= j < k + 4 }", "not_involving", "set", 2, 1),
+    ("[n] -> { [i, j, k] : i = k + 1 and i mod 3 = 1 and 3 <= j < k + 4 }", "involving", "set", 2, 1),
+    ("[n] -> { [i, j, k] : j mod 2 = 1 and j <= k + 3n and k mod 2 = 0 and i = k - 1 }", "involving", "set", 2, 1),
     ("[n] -> { S[i] : i mod 4 = 1 and 0 <= i < n and n > 8 }", "not_involving", "set", 0, 1),
     ("{ S[i] -> [a] : 4a <= i <= 4a + 3 and a > 3 }", "involving", "in_", 0, 1),
     ("{ S[i] -> [a] : 4a <= i <= 4a + 3 and a > 3 }", "not_involving", "out", 0, 1),
