@@ -15,6 +15,7 @@ from ..conjuncts.implies import subtract
 from ..counting.count import pinned
 from ..engine.rows import Row
 from ..errors import UnknownName, need_function
+from ..operations.algebra import in_spaces_with_points
 from ..values.shape import rearranged
 from ..values.space import PARAMS, Space, Tuple, position, renamed
 from ..values.unions import united
@@ -99,22 +100,15 @@ def number(found: Callable[[Any], list[Any]]) -> Callable[[Any], int]:
 
 def one_space(self: Relation) -> Relation:
     """The value itself, which has one space with points; `SpaceMismatch` is raised where it has several."""
-    found = _with_points(self)
+    found = in_spaces_with_points(self)
+    found = found if found.parts else self
     _ = found.space
     return found
 
 
 def has_one_space(self: Relation) -> bool:
     """Whether it has one space with points."""
-    return len(_with_points(self).parts) == 1
-
-
-def _with_points(self: Relation) -> Any:  # noqa: ANN401
-    """The value without the tuples that have no points, as isl's unions are, where it has several."""
-    if len(self.parts) < 2:
-        return self
-    kept = [part for part in self.without_empty().parts if part[1]]
-    return self._of(self.param_names, kept) if kept else self
+    return len(in_spaces_with_points(self).parts) == 1
 
 
 def make_disjoint(self: Relation) -> Any:  # noqa: ANN401

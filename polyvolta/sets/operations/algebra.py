@@ -275,6 +275,21 @@ def without_empty(self: R) -> R:
     return self._map_conjuncts(lambda c: None if c.is_empty else c)
 
 
+def in_spaces_with_points(self: R) -> R:
+    """The same points; of a union, or where there are several tuples, without those that have none, as in isl.
+
+    A set or relation of one tuple stays in its space. At most m emptiness tests.
+
+    >>> from polyvolta.isl import UnionSet
+    >>> UnionSet("{ A[i] : i > 0; B[i] : 2i = 1 }").universe()
+    UnionSet('{ A[i] }')
+    """
+    if len(self.parts) < 2 and not self._is_union:
+        return self
+    kept = [(s, cs) for s, cs in self.parts if not all(c.is_empty for c in cs)]
+    return self if len(kept) == len(self.parts) else self._of(self.param_names, kept)
+
+
 def live(self: Relation) -> Iterator[tuple[Space, Conjunct]]:
     """The conjuncts that hold an integer point, with their spaces."""
     return ((s, c) for s, cs in self.parts for c in cs if not c.is_empty)

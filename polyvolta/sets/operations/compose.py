@@ -22,7 +22,7 @@ from ..hulls.intervals import Box, touch
 from ..values.aff import Aff
 from ..values.shape import all_spaces, flat, linked, need_map, need_set, rearranged, single, spaced
 from ..values.space import Space, Tuple, apart, refuse_params, renamed, renaming
-from .algebra import conjoin_all, filled
+from .algebra import conjoin_all, filled, in_spaces_with_points
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -106,7 +106,7 @@ def identity(self: Set) -> Map:
 
     parts = []
     n_par = len(self.param_names)
-    for space, cs in self.parts:
+    for space, cs in in_spaces_with_points(self).parts:
         n = space.n_out
         equal = linked(n_par + 2 * n, [(n_par + d, n_par + n + d) for d in range(n)])
         wide = (cj.reindex(c, n_par + 2 * n, tuple(range(n_par + n))) for c in cs)

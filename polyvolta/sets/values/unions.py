@@ -21,6 +21,7 @@ from inspect import isfunction, ismethod
 from typing import Any, TypeVar
 
 from ..errors import EmptySet, NoSpace, SpaceMismatch
+from ..operations.algebra import in_spaces_with_points
 from .map import Map
 from .named import Named
 from .relation import Relation
@@ -93,11 +94,16 @@ class Unions(Named):
 
 
 class _Universe:
-    """All points of a space, of the class; of a union, all points of its tuples, as isl's method gives."""
+    """All points of a space, of the class; of a union, all points of the tuples of its points, as isl's method gives.
+
+    A tuple that has no point is in no union of isl's, so `u.subtract(v).universe()` lacks those that v takes away.
+    """
 
     def __get__(self, value: Relation | None, cls: type[Relation]) -> Callable[..., Any]:
         of_space = gives_union(super(_Union, cls).universe)  # type: ignore[arg-type]
-        return partial(of_space) if value is None else partial(of_space, value)
+        if value is None:
+            return partial(of_space)
+        return lambda: of_space(in_spaces_with_points(value)).align_params(value.param_names)
 
 
 class _Union(Relation):

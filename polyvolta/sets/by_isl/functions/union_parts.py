@@ -17,7 +17,7 @@ from ..objects.lists import gives_list
 from ..objects.spaces import every
 from ..objects.values import Val, integer
 from ..objects.vectors import MultiVal
-from ..relations import all_of, each, in_space, itself, member, number, same, spaces
+from ..relations import all_of, each, has_one_space, in_space, itself, member, number, same, spaces
 from .unions import applied, from_list, graph_of, union, union_add
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "every_pw_multi_aff", all_of(functions)),
     ("Map", "n_pw_multi_aff", number(functions)),
     ("Map", "extract_pw_multi_aff extract_multi_pw_aff", extracted(False)),
-    ("Map", "isa_pw_multi_aff", lambda self: len(self.parts) == 1),
+    ("Map", "isa_pw_multi_aff", has_one_space),
     ("Map", "get_pw_aff_list", gives_list(values)),
     ("Map", "foreach_pw_aff", each(values)),
     ("Map", "every_pw_aff", all_of(values)),
