@@ -95,12 +95,34 @@ def box(c: Conjunct) -> Box:
     return tuple(zip(low, high, strict=True))
 
 
+@lru_cache(maxsize=1 << 14)
+def lower_bounds(c: Conjunct) -> dict[Row, int]:
+    """For forms of several dimensions their lower bounds, by rows that speak of nothing else; linear."""
+    end, found = 1 + c.n, {}
+    for rows, signs in ((c.ineqs, (1,)), (c.eqs, (1, -1))):
+        for row in rows:
+            if row.count(0) < len(row) - 1 - bool(row[0]) and not any(row[end:]):
+                for sign in signs:
+                    found[tuple([sign * v for v in row[1:end]])] = -sign * row[0]
+    return found
+
+
 def plainly_apart(a: Conjunct, b: Conjunct) -> bool:
-    """Whether the boxes say that no point is common, as of most pieces of a large union. Linear, once for each."""
+    """Whether bounds of one form say that no point is common, as of most pieces of a large union.
+
+    Linear, once for each: the boxes are looked at, then forms of several dimensions that both bound.
+    """
     for (low, high), (least, most) in zip(box(a), box(b), strict=True):
         if low > most or least > high:
             return True
-    return False
+    mine, theirs = lower_bounds(a), _opposites(b)
+    return any(mine[form] > theirs[form] for form in mine.keys() & theirs.keys())
+
+
+@lru_cache(maxsize=1 << 14)
+def _opposites(c: Conjunct) -> dict[Row, int]:
+    """For forms of several dimensions their upper bounds; see `lower_bounds`."""
+    return {negate(form): -low for form, low in lower_bounds(c).items()}
 
 
 @remembered(1 << 14)

@@ -16,7 +16,7 @@ under the budget.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from heapq import merge
 from itertools import groupby
@@ -259,10 +259,27 @@ def _solutions(n: int, rows: tuple[Row, ...] | None) -> int:
         members.setdefault(find(k), []).append(k)
     answer = 1
     for own in sorted(members.values(), key=len):
-        answer *= _group(len(own), tuple([(r[0], *[r[k] for k in own]) for r in rows if any(r[k] for k in own)]))
+        mine = [r for r in rows if any(r[k] for k in own)]
+        own = _ordered(own, mine) if len(own) > 2 else own
+        answer *= _group(len(own), tuple(sorted([(r[0], *[r[k] for k in own]) for r in mine])))
         if not answer:
             return 0
     return answer
+
+
+def _ordered(own: Sequence[int], rows: Sequence[Row]) -> list[int]:
+    """Variables in an order that what the rows say of each gives, not its number.
+
+    What is counted of `a < b < c` is then known of `c < a < b`: the pieces of a union are often alike but for names.
+    Each variable is told by the rows that it is in, and those by what is in them, twice over; any order is right.
+    """
+    told: dict[int, object] = dict.fromkeys(own, 0)
+    for _ in range(2):
+        of_row = [(r[0], sorted([(told[k], r[k]) for k in own if r[k]])) for r in rows]
+        found = {k: sorted([(r[k], of) for r, of in zip(rows, of_row, strict=True) if r[k]]) for k in own}
+        ranks = {repr(key): place for place, key in enumerate(sorted(found.values()))}
+        told = {k: ranks[repr(found[k])] for k in own}
+    return sorted(own, key=lambda k: (told[k], k))
 
 
 def _group(n: int, rows: tuple[Row, ...]) -> int:

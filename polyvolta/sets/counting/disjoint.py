@@ -9,18 +9,20 @@ loses their points (a difference, of many pieces where they have many rows), or 
 The second keeps the rows few and simple, which is what summation wants, so it is taken as long as few terms meet.
 
 Most pieces of a large union don't meet at all, and most of those show it in the constants that bound a single
-dimension. So the pieces are swept in the order of their lower bounds along the dimension with the most different
-ones, and only pairs whose boxes meet are looked at.
+dimension, or one form of several. So the pieces are swept in the order of their lower bounds along the dimension with
+the most different ones, and only pairs whose boxes meet, and whose bounds of no form contradict, are looked at.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from ..budgets import spend
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
-from ..conjuncts.implies import box, subtract
+from ..conjuncts.implies import box, lower_bounds, subtract
+from ..engine.rows import Row, negate
 
 FEW = 8  # terms that meet a new piece, up to which inclusion and exclusion is worth it
 
@@ -63,14 +65,44 @@ def _meeting(pieces: Sequence[Conjunct]) -> list[list[int]]:
         return [list(range(k)) for k in range(len(pieces))]
     d = max(range(n), key=lambda d: len({b[d] for b in boxes}))
     active: list[int] = []
+    above, below = _sides(pieces)
     for k in sorted(range(len(boxes)), key=lambda k: boxes[k][d][0]):
         spend(1 + len(active) // 64)
         active = [j for j in active if boxes[j][d][1] >= boxes[k][d][0]]
         for j in active:
+            if above[j] & below[k] or above[k] & below[j]:
+                continue
             if all(a <= h and l <= b for (a, b), (l, h) in zip(boxes[j], boxes[k], strict=True)):
                 out[max(j, k)].append(min(j, k))
         active.append(k)
     return [sorted(found) for found in out]
+
+
+def _sides(pieces: Sequence[Conjunct]) -> tuple[list[int], list[int]]:
+    """For each piece the thresholds of forms, as bits, that it is not below, and those that it is below.
+
+    The forms are of several dimensions, with bounds on both sides in the union; the thresholds are the lower bounds. A
+    piece that is not below one shares no point with one that is. Linear, times the thresholds of a form.
+    """
+    lows = list(map(lower_bounds, pieces))
+    values: dict[Row, set[int]] = {}
+    for found in lows:
+        for form, low in found.items():
+            values.setdefault(form, set()).add(low)
+    first, bits = {}, 0
+    for form, those in values.items():
+        if negate(form) in values:
+            first[form] = bits, sorted(those)
+            bits += len(those)
+    above, below = [0] * len(pieces), [0] * len(pieces)
+    for k, found in enumerate(lows):
+        for form, low in found.items():
+            if form in first:
+                at, those = first[form]
+                above[k] |= (1 << at + bisect_right(those, low)) - (1 << at)
+                at, those = first[negate(form)]
+                below[k] |= (1 << at + len(those)) - (1 << at + bisect_right(those, -low))
+    return above, below
 
 
 def is_box(c: Conjunct) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import lcm
+from typing import Any
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
@@ -20,11 +21,13 @@ from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.implies import subtract
 from ..errors import BudgetExceeded
 from ..values.aff import Aff, named
+from ..values.alternatives import Alternatives
 from ..values.build import Constraint, RowBuilder
 from .expressions import Expressions, scaled
 from .tokens import COMPARISONS, CONNECTIVES, LEXICOGRAPHIC
 
 MOST_CLAUSES = 4096  # a formula of more alternatives is refused: each is a conjunct
+SINGLE = frozenset(("<=", "<", ">=", ">", "="))  # comparisons of one alternative
 NEGATED = {
     "<=": ">", ">": "<=", ">=": "<", "<": ">=", "=": "!=", "!=": "=",
     "<<": ">>=", ">>=": "<<", ">>": "<<=", "<<=": ">>",
@@ -279,6 +282,9 @@ def clauses(tree: Tree, positive: bool = True) -> Formula:
     BudgetExceeded : there are thousands of alternatives.
     """
     if isinstance(tree, Leaf):
+        splits = positive and sum([op not in SINGLE for op in tree.operators])
+        if splits > 1:  # each comparison by itself
+            return tuple([c for when, values in tree.cases for c in _chain(when, tree.operators, values)])
         return tuple(
             Clause((*when, *atoms))
             for when, values in tree.cases
@@ -295,8 +301,14 @@ def clauses(tree: Tree, positive: bool = True) -> Formula:
     return _all(parts) if (tree.kind == "all") is positive else tuple(c for f in parts for c in f)
 
 
+def _chain(when: tuple[Constraint, ...], operators: Sequence[str], values: Sequence[tuple[Aff, ...]]) -> Formula:
+    """A chain of comparisons, of which several are disjunctions."""
+    each = zip(operators, values, strict=True)
+    return _all([(Clause(when),), *(tuple([Clause(tuple(a)) for a in _compared(op, v, _above)]) for op, v in each)])
+
+
 def _all(formulas: Iterable[Formula]) -> Formula:
-    """The conjunction of formulas; alternatives that plainly contradict are left out."""
+    """The conjunction of formulas; alternatives without a rational point are left out as they are multiplied out."""
     single: list[Clause] = []
     several: list[Formula] = []
     for f in formulas:
@@ -306,17 +318,28 @@ def _all(formulas: Iterable[Formula]) -> Formula:
             several.append(f)
         else:
             return ()
-    out: Formula = (_joined(single),)
+    first = _joined(single)
+    if not several:
+        return (first,)
+    if first == TRUE[0] and len(several) == 1:
+        return several[0]
+    tried = Alternatives([atom for f in ((first,), *several) for c in f for atom in c.atoms])
+    begun = tried.begun(first.atoms)
+    live = {} if begun is None else {first: begun}
     for f in several:
-        within = len(out) * len(f) < 2 * MOST_CLAUSES
-        if within:
-            out = _pruned(_joined(pair) for pair in product(out, f))
-        if not within or len(out) > MOST_CLAUSES:
-            raise BudgetExceeded(
-                f"the formula has more than {MOST_CLAUSES} alternatives",
-                hint="split it, or intersect with one part at a time",
-            )
-    return out
+        found: dict[Clause, Any] = {}
+        for c, at in live.items():
+            for d in f:
+                both = _strongest(_joined((c, d)))
+                if both is not None and both not in found and (held := tried.further(at, d.atoms)) is not None:
+                    found[both] = held
+            if len(found) > MOST_CLAUSES:
+                raise BudgetExceeded(
+                    f"the formula has more than {MOST_CLAUSES} alternatives",
+                    hint="split it, or intersect with one part at a time",
+                )
+        live = found
+    return tuple(live)
 
 
 def _joined(parts: Sequence[Clause]) -> Clause:
@@ -377,20 +400,18 @@ def _compared(op: str, values: tuple[Aff, ...], above: Callable[[Aff], Constrain
     return out
 
 
-def _pruned(found: Iterable[Clause]) -> Formula:
-    """The clauses, each once and with the strongest of parallel bounds, without those whose bounds contradict."""
-    out: dict[Clause, None] = {}
-    for c in found:
-        rest, bounds = [], {}
-        for kind, e in c.atoms:
-            if kind == "eq":
-                rest.append((kind, e))
-            elif e.terms not in bounds or e.const < bounds[e.terms]:
-                bounds[e.terms] = e.const
-        opposite = ((tuple([(a, -k) for a, k in terms]), const) for terms, const in bounds.items())
-        if all(bounds.get(terms, -const) + const >= 0 for terms, const in opposite):
-            out[Clause((*rest, *(("ge", Aff(*b)) for b in bounds.items())), c.exists, c.solid)] = None
-    return tuple(out)
+def _strongest(c: Clause) -> Clause | None:
+    """The clause with the strongest of parallel bounds; None where bounds contradict."""
+    rest, bounds = [], {}
+    for kind, e in c.atoms:
+        if kind == "eq":
+            rest.append((kind, e))
+        elif e.terms not in bounds or e.const < bounds[e.terms]:
+            bounds[e.terms] = e.const
+    opposite = ((tuple([(a, -k) for a, k in terms]), const) for terms, const in bounds.items())
+    if all(bounds.get(terms, -const) + const >= 0 for terms, const in opposite):
+        return Clause((*rest, *(("ge", Aff(*b)) for b in bounds.items())), c.exists, c.solid)
+    return None
 
 
 # ---- from clauses to conjuncts

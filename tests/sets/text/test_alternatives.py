@@ -1,0 +1,76 @@
+"""Disjunctions of a formula are multiplied out without what has no rational point: beside islpy and by enumeration."""
+
+import random
+from itertools import product
+from math import factorial
+
+import pytest
+
+from polyvolta.sets import BudgetExceeded, Set
+
+isl = pytest.importorskip("islpy")
+
+
+def different(n, most):
+    """The places of n things of which no two are at one."""
+    names = [f"x{k}" for k in range(n)]
+    pairs = [f"{a} != {b}" for k, a in enumerate(names) for b in names[:k]]
+    return f"{{ [{', '.join(names)}] : 1 <= {', '.join(names)} <= {most} and {' and '.join(pairs)} }}"
+
+
+def queens(n):
+    rows = [f"x{i} != x{j} and x{i} - x{j} != {i - j} and x{j} - x{i} != {i - j}" for i in range(n) for j in range(i)]
+    names = ", ".join(f"x{k}" for k in range(n))
+    return f"{{ [{names}] : 1 <= {names} <= {n} and {' and '.join(rows)} }}"
+
+
+@pytest.mark.parametrize(("n", "most"), [(3, 3), (4, 4), (4, 7), (5, 5), (5, 8)])
+def test_only_orders_that_can_be_live(n, most):
+    s = Set(different(n, most))
+    assert len(s.pieces) == factorial(n) == isl.Set(different(n, most)).n_basic_set()
+    assert s.count() == factorial(most) // factorial(most - n)
+
+
+@pytest.mark.parametrize(("n", "solutions"), [(3, 0), (4, 2), (5, 10)])
+def test_queens(n, solutions):
+    assert Set(queens(n)).count() == solutions
+
+
+def test_a_chain_of_comparisons_is_multiplied_out_comparison_by_comparison():
+    s = Set("{ [a, b, c] : 0 <= a, b, c < 4 and a, b, c != 1, 2, 1 }")
+    values = range(4)
+    wanted = {p for p in product(values, repeat=3) if not {1, 2} & set(p)}
+    assert set(s.points()) == wanted
+    assert len(s.pieces) <= 8
+
+
+def test_what_lives_is_limited():
+    with pytest.raises(BudgetExceeded, match="4096 alternatives"):
+        Set(f"{{ [{', '.join(f'x{k}' for k in range(13))}] : {' and '.join(f'x{k} != 0' for k in range(13))} }}")
+
+
+def drawn(rng):
+    """A formula of a few disjunctions of bounds, differences and remainders."""
+
+    def comparison():
+        form = rng.choice(
+            ["a", "b", "c", "a - b", "b - c", "a + 2c", "2a - 3b", "a mod 3", "(b + c) mod 2", "floor(a/2)"]
+        )
+        return f"{form} {rng.choice(['<=', '>=', '=', '!=', '<'])} {rng.randint(-1, 3)}"
+
+    def either():
+        return " or ".join(
+            " and ".join(comparison() for _ in range(rng.choice([1, 1, 2]))) for _ in range(rng.randint(1, 3))
+        )
+
+    parts = [f"{rng.choice(['', '', 'not '])}({either()})" for _ in range(rng.randint(2, 4))]
+    return "{ [a, b, c] : 0 <= a, b, c <= 4 and " + " and ".join(parts) + " }"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_formulas_mean_what_isl_reads(seed):
+    rng = random.Random(seed)
+    for _ in range(15):
+        text = drawn(rng)
+        assert isl.Set(text).is_equal(isl.Set(str(Set(text)))), text
+        assert Set(text).count() == isl.Set(text).count_val().to_python(), text
