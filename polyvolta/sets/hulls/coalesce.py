@@ -27,9 +27,10 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts import lattice
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.frame import Frame, Member
-from ..conjuncts.implies import subtract
+from ..conjuncts.implies import plainly_implied, subtract
 from ..conjuncts.project import prune, with_known_divs
-from ..engine.rows import Row, negate
+from ..engine.integer import pushed
+from ..engine.rows import Row, negate, unbounded
 from ..errors import BudgetExceeded
 from . import between, boxes, joint
 from .covering import covers, valid_rows, with_remainders, wrapped
@@ -60,7 +61,8 @@ def coalesce(self: R) -> R:
 
     Exact; every pair is compared at most three times, and a comparison is a few linear programs, at last a double
     description, or none where the pieces lie apart. It is a greedy search: not always the fewest pieces, never more
-    than with existentials spelt out. What it has come to after 150,000 steps, some seconds, is the result.
+    than there were; existentials are spelt out where that makes them no more. What it has come to after 150,000 steps,
+    some seconds, is the result.
 
     Raises
     ------
@@ -77,7 +79,14 @@ def coalesce(self: R) -> R:
 
 def coalesced(pieces: Iterable[Conjunct]) -> tuple[Conjunct, ...]:
     """`coalesce` of pieces over the same dimensions."""
-    return coalesce_conjuncts(tuple([_with_strides(p) for c in pieces for p in _spelt_out(c)]))
+    pieces = tuple(pieces)
+    flat = [_with_strides(p) for c in pieces for p in _spelt_out(c)]
+    found = coalesce_conjuncts(tuple(map(_flattened, flat) if len(flat) >= MANY else flat))
+    if len(found) <= len(pieces):
+        return found
+    plain = coalesce_conjuncts(tuple([_with_strides(c) for c in pieces if c.known]))  # existentials stay as they are
+    others = [c for c in dict.fromkeys(pieces) if not c.known and not c.is_empty]
+    return (*plain, *[c for c in others if not any(plainly_implied(c, d) for d in plain)])
 
 
 def _spelt_out(c: Conjunct) -> tuple[Conjunct, ...]:
@@ -86,6 +95,20 @@ def _spelt_out(c: Conjunct) -> tuple[Conjunct, ...]:
         return (c,)
     flat = lattice.with_equalities(c)
     return () if flat is None else with_known_divs(flat)
+
+
+def _flattened(c: Conjunct) -> Conjunct:
+    """The conjunct with the equalities that its inequalities make, where few steps do to find them.
+
+    One that plainly has a point at which no row is 0 has none: it stays, as many do whose bounds are parameters.
+    """
+    if c.divs or unbounded(c.ineqs) or pushed(c.n, [(r[0] - 1, *r[1:]) for r in c.ineqs]) is not None:
+        return c
+    try:
+        return bounded(PLAINLY, lattice.with_equalities, c) or cj.nothing(c.n)
+    except BudgetExceeded:
+        spend(0)  # ends the caller where the budget was its own
+        return c
 
 
 def _with_strides(c: Conjunct) -> Conjunct:

@@ -416,3 +416,26 @@ def test_a_stride_beside_remainders_of_another_floor(text, one):
 def test_a_stride_that_continues_no_range_stays():
     text = "{ [c] : c mod 6 >= 4 or c mod 4 = 3 }"
     assert len(Set(text).coalesce().pieces) == 2 and Set(text).coalesce().is_equal(Set(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[n]->{[i]: exists x,y,z: i=6x+10y+15z and 0<=x,y,z<n}",
+        "[n]->{[i]: exists x,y,z: i=6x+10y+15z and 0<=x,y,z<n; [i]: i<0; [i]: i=0 and n>3}",
+        "[n,m]->{[i]: exists a,b: i=4a+6b and 0<=a<n and 0<=b<m; [i]: i=3}",
+    ],
+)
+def test_never_more_pieces_than_before(text):
+    s = Set(text)
+    found = s.coalesce()
+    assert len(found.pieces) <= len(s.pieces)
+    assert found.is_equal(s)
+
+
+def test_pieces_that_are_points_by_their_inequalities_are_fused_as_points():
+    names = ["a", "b", "c"]
+    pairs = " and ".join(f"{x} != {y}" for k, x in enumerate(names) for y in names[:k])
+    s = Set(f"{{ [a, b, c] : 1 <= a, b, c <= 3 and {pairs} }}")
+    assert (len(s.pieces), len(s.coalesce().pieces)) == (6, 3)
+    assert sorted(s.coalesce().points()) == sorted(s.points())
