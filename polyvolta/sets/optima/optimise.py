@@ -187,19 +187,39 @@ def _best(self: Relation, expression: Expression, sign: int) -> int | PwAff:
     space = self.space
     names = (*self.param_names, *space.dims)
     n_fixed = len(self.param_names) + space.n_in
-    cases = expression_cases(self, expression, names)
+    if not n_fixed:
+        return greatest_value(self, expression, sign)
     cells = []
-    values = []
     for c in self.parts[0][1]:
-        for when, e in cases:
+        for when, e in expression_cases(self, expression, names):
             more = RowBuilder(names).conjunct(when)
             part = None if more is None else cj.conjoin(c, more)
-            if part is not None and n_fixed:
+            if part is not None:
                 cells.append(extremal_pieces(part, names, e, n_fixed, sign, self))
-            elif part is not None and (value := extremal_value(part, names, e, sign, self)) is not None:
+    return _function(self, cells, sign)
+
+
+def greatest_value(self: Relation, what: Expression, sign: int, dim: bool = False) -> int:
+    """The greatest (sign -1: least) value of an expression, or of a dimension, for all parameters together.
+
+    Parameters are optimised over as dimensions are, so no function of them is made: a linear program for each piece.
+
+    Raises
+    ------
+    Unbounded : there is none.
+    EmptySet : there is no point.
+    """
+    space = self.space
+    names = (*self.param_names, *space.dims)
+    if dim:
+        what = var(space.out.dims[position(what, space.out.dims, str(space.out))])  # type: ignore[arg-type]
+    values = []
+    for when, e in expression_cases(self, what, names):
+        more = RowBuilder(names).conjunct(when)
+        for c in self.parts[0][1]:
+            part = None if more is None else cj.conjoin(c, more)
+            if part is not None and (value := extremal_value(part, names, e, sign, self)) is not None:
                 values.append(value)
-    if n_fixed:
-        return _function(self, cells, sign)
     if not values:
         raise _no_point(self)
     return max(values, key=lambda v: v * sign)

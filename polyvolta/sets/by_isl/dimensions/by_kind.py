@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...conjuncts.conjunct import uses
 from ...errors import EmptySet, Unbounded, UnknownName, kind_of
 from ...operations.bounds import with_row
+from ...optima.optimise import greatest_value
 from ...values import kinds
 from ...values.aff import var
 from ...values.space import fresh
@@ -207,8 +208,7 @@ def extremum(name: str) -> Callable[[Set, Any], Any]:
         try:
             if isinstance(what, (PwAff, RationalPwAff)):  # an objective, over the points of the set
                 return getattr(what.intersect_domain(self), f"{name[-3:]}_val")()
-            found = getattr(self, name)(what)
-            return found if isinstance(found, int) else getattr(found, f"{name[-3:]}_val")()
+            return greatest_value(self, what, -1 if low else 1, dim=name.startswith("dim"))
         except EmptySet:
             return Val.nan()
         except Unbounded:
