@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..errors import SpaceMismatch, UnknownName, nearest
+from ..optima.projected import projected
 from ..text.tokens import NAME, is_spelt, is_word
 from ..values import kinds
 from ..values.kinds import dim_type
@@ -46,7 +47,7 @@ def params(self: Relation) -> Set:
     n = len(self.param_names)
     out = []
     for _, cs in self.parts:
-        out += [pj.project(c, tuple(range(n, c.n))) for c in cs]
+        out += [projected(c, tuple(range(n, c.n))) for c in cs]
     return Set._of(self.param_names, [(Space(None, PARAMS), tuple(c for c in out if c is not None))])
 
 

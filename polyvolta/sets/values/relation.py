@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
-from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..counting import cardinality as cardinalities
 from ..counting import count as counting
@@ -29,6 +28,7 @@ from ..hulls import gist as gisting
 from ..operations import algebra, bounds, dimensions, make
 from ..operations import product as products
 from ..optima import extent, lexrel, optimise
+from ..optima.projected import projected
 from .named import by_isl
 from .space import Space
 from .united import United
@@ -157,7 +157,7 @@ class Relation(United[Conjunct]):
     # ---- pieces
 
     _counted, _listed = "count() counts its points", "points() lists its points, pieces its conjuncts"
-    _reindex, _project = staticmethod(cj.reindex), staticmethod(pj.project)
+    _reindex, _project = staticmethod(cj.reindex), staticmethod(projected)
     _universe = staticmethod(cj.universe)
 
     # ---- methods: one module a theme

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from ..conjuncts import conjunct as cj
-from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..errors import SpaceMismatch, kind_of
+from ..optima.projected import projected
 from .space import Space, Tuple, distinct, mark, renamed
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _taken(c: Conjunct, n_par: int, order: Sequence[int]) -> Conjunct | None:
     """The conjunct over its parameters and the dimensions `order`, in that order."""
     kept = sorted(order)
     drop = tuple(n_par + k for k in range(c.n - n_par) if k not in kept)
-    done = pj.project(c, drop)
+    done = projected(c, drop)
     if done is None:
         return None
     rank = {k: at for at, k in enumerate(order)}
