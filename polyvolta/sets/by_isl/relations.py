@@ -293,8 +293,8 @@ def tuple_of(self: Any, kind: Any) -> Tuple:  # noqa: ANN401
 
 
 def fixed_power_val(self: Map, exponent: int) -> Map:
-    """The relation applied so many times: `fixed_power`."""
-    return self.fixed_power(exponent)
+    """The relation applied so many times: `fixed_power`, in few pieces as isl's is."""
+    return self.fixed_power(exponent).coalesce()
 
 
 def extremes_of_map(name: str) -> Callable[[Any], Any]:

@@ -43,7 +43,7 @@ from .algebra import covered
 from .compose import apply_range, deltas, domain, identity, range_, reverse
 from .elimination import by_groups, through
 from .make import from_points
-from .paths import continued, counting, ended, from_start, in_turn, is_exact, longer, scaled, translated
+from .paths import continued, counting, from_start, in_turn, is_exact, longer, returning, scaled, translated
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -154,7 +154,7 @@ def power(self: Map) -> tuple[Map, bool]:
     live = self.without_empty()
     paths, exact = _paths(live)
     if not exact:
-        for way in (lambda: in_turn(live, _paths, longer), lambda: ended(live, MANY)):
+        for way in (lambda: in_turn(live, _paths, longer), lambda: returning(live, MANY)):
             found = _attempt(way)
             if found is not None:
                 paths, exact = found, True

@@ -10,7 +10,7 @@ Two descriptions, of which `closure` makes powers and closures:
   `continued` bounds the path without its last step instead, which ends in the domain.
 
 Two more are exact, of maps that allow them: `in_turn`, where pieces may change places until the steps of each stand
-together, and `ended`, where no path is long.
+together, and `returning`, where a power is an earlier one again, as it is where no path is long.
 
 `is_exact` proves of a superset P that it is no more than the powers of R: P(1) lies in R, and P(k) in P(k - 1) . R
 for all k >= 2; by induction every P(k) then lies in R^k. Both are subset tests.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..values.set import Set
 
 PIECES = 6  # that may change places
-LONGEST = 8  # steps of paths that are followed one by one
+LONGEST = 8  # steps of paths that are followed one by one, and powers among which one is looked for again
 
 
 def _lengths_space(self: Map) -> Space:
@@ -231,25 +231,40 @@ def longer(self: Map, paths: Map) -> Map:
     return apply_range(self, onward)
 
 
-def ended(self: Map, room: int) -> Map | None:
-    """The paths of a map of which none has more than `LONGEST` steps, exactly: its powers, one after the other.
+def returning(self: Map, room: int) -> Map | None:
+    """The paths of a map of which a power is an earlier one again, exactly; None where none of the first few is.
 
-    None where there are longer ones, or more pieces than there is `room` for.
+    With R^(a + p) = R^a, as p = 2 where points change places, R^k with k >= a is that of a + (k - a) mod p. So it is
+    where no path is long: two powers are empty. None, too, where there are more pieces than there is `room` for.
     """
-    n = len(self.param_names) + len(self.space.dims)
-    found: list[Conjunct] = []
+    powers: list[Map] = []
     power = self
-    for k in range(1, LONGEST + 2):
-        last = [c for c in power.parts[0][1] if not c.is_empty]
-        if not last:
-            return self._of(self.param_names, [(_lengths_space(self), tuple(found))])
-        length = cj.sure(cj.normalise(n + 1, (), [_sparse({0: -k, n + 1: 1}, n + 2)], ()))
-        steps = [cj.conjoin(cj.reindex(c, n + 1, tuple(range(n))), length) for c in last]
-        found += [c for c in steps if c is not None]
-        if len(found) > room:
+    while len(powers) <= LONGEST:
+        for a, before in enumerate(powers):
+            if before.is_equal(power):
+                return _recurring(self, powers, a)
+        powers.append(power)
+        if sum(len(m.parts[0][1]) for m in powers) > room:
             return None
-        power = apply_range(power, self)
+        power = apply_range(power, self).without_empty()
+        power = power if len(power.parts[0][1]) < 2 else power.coalesce()
     return None
+
+
+def _recurring(self: Map, powers: Sequence[Map], first: int) -> Map:
+    """Paths x -> (y, k), the pairs of power k, of which those from `first` on (counted from 0) come again and again."""
+    n, period = len(self.param_names) + len(self.space.dims), len(powers) - first
+    found: list[Conjunct] = []
+    for k, power in enumerate(powers, 1):
+        least = _sparse({0: -k, n + 1: 1}, n + 2)  # length - k
+        if k <= first:
+            length = cj.sure(cj.normalise(n + 1, (), [least], ()))
+        else:
+            turns = [_sparse({0: -k, n + 1: 1, n + 2: -period}, n + 3)]
+            length = cj.sure(cj.normalise(n + 1, [(period, least)], turns, [(*least, 0)]))
+        steps = [cj.conjoin(cj.reindex(c, n + 1, tuple(range(n))), length) for c in power.parts[0][1]]
+        found += [c for c in steps if c is not None]
+    return self._of(self.param_names, [(_lengths_space(self), tuple(found))])
 
 
 def scaled(self: Map) -> Map:
