@@ -47,7 +47,7 @@ def params(self: Relation) -> Set:
     n = len(self.param_names)
     out = []
     for _, cs in self.parts:
-        out += [projected(c, tuple(range(n, c.n))) for c in cs]
+        out += [projected(c, tuple(range(n, c.n)), large=0) for c in cs]  # most are a few bounds
     return Set._of(self.param_names, [(Space(None, PARAMS), tuple(c for c in out if c is not None))])
 
 

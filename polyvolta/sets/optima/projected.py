@@ -19,28 +19,32 @@ from ..engine.rows import Row, picker
 from ..errors import BudgetExceeded
 from ..hulls.coalesce import coalesced
 
+LARGE = 10  # inequalities with existentials from which on they are worth some milliseconds
 FOR_ONE = 2_000  # steps (some 40 ms) to tell a projection without existentials; those of small programs take some 200
 
 
-def projected(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
-    """`project`, then without knotted existentials where that is one conjunct, of no more divs; exact."""
+def projected(c: Conjunct, drop: tuple[int, ...], large: int = LARGE) -> Conjunct | None:
+    """`project`, then without knotted existentials where that is one conjunct, of no more divs; exact.
+
+    The pieces are looked at where the existentials stand in `large` inequalities or more: few say little.
+    """
     found = pj.project(c, drop)
-    return found if found is None or found.known else _settled(found)
+    return found if found is None or found.known else _settled(found, large)
 
 
 @lru_cache(maxsize=1 << 12)
-def _settled(c: Conjunct) -> Conjunct | None:
+def _settled(c: Conjunct, large: int) -> Conjunct | None:
     try:
-        return bounded(FOR_ONE, _without_existentials, c)
+        return bounded(FOR_ONE, _without_existentials, c, large)
     except BudgetExceeded:
         spend(0)  # ends the caller where the budget was its own
         return c
 
 
-def _without_existentials(c: Conjunct) -> Conjunct | None:
+def _without_existentials(c: Conjunct, large: int) -> Conjunct | None:
     """See `projected`; the conjunct as it is where the pieces are no one."""
     rest = _without_alone(c)
-    if rest is None or rest.known:
+    if rest is None or rest.known or len(rest.ineqs) < large:
         return rest
     found = coalesced((rest,))
     if not found:
@@ -59,12 +63,10 @@ def _without_alone(c: Conjunct) -> Conjunct | None:
     rows = (*c.eqs, *c.ineqs)
     gone: list[Row] = []
     while unknown:
-        group = {unknown[0]}
-        more = True
-        while more:
+        group, mine = {unknown[0]}, [r for r in rows if r[unknown[0]]]
+        while not group.issuperset(joined := {col for r in mine for col in range(1, width) if r[col]}):
+            group |= joined
             mine = [r for r in rows if any(r[col] for col in group)]
-            joined = {col for r in mine for col in range(1, width) if r[col]}
-            more, group = joined != group, joined
         unknown = [col for col in unknown if col not in group]
         if all(col >= base and c.divs[col - base] is None for col in group):
             take = picker([0, *sorted(group)])
