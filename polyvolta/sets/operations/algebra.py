@@ -189,6 +189,8 @@ def covered(c: Conjunct, others: Sequence[Conjunct]) -> bool:
     if len(others) > 1 and c in others or any(witnessed(c, d) for d in others if not d.known):
         return True
     knives = [k for d in others for k in ((d,) if not d.divs else pj.with_known_divs(d))]
+    if len(knives) > FEW:
+        knives = [k for k in knives if not plainly_apart(c, k)]
     if len(knives) < 2:
         return (len(knives) == 1 and implied(c, knives[0])) or c.is_empty
     return any(plainly_implied(c, knife) for knife in knives) or covers(knives, c)

@@ -74,3 +74,17 @@ def test_formulas_mean_what_isl_reads(seed):
         text = drawn(rng)
         assert isl.Set(text).is_equal(isl.Set(str(Set(text)))), text
         assert Set(text).count() == isl.Set(text).count_val().to_python(), text
+
+
+def test_unions_of_many_orders_are_compared():
+    names = [f"x{k}" for k in range(5)]
+    there = f"[{', '.join(names)}]"
+    box = Set(f"{{ {there} : 1 <= {', '.join(names)} <= 5 }}")
+    left = both = box
+    for k, a in enumerate(names):
+        for b in names[:k]:
+            left, both = left - Set(f"{{ {there} : {a} = {b} }}"), both & Set(f"{{ {there} : {a} != {b} }}")
+    assert len(left.pieces) == len(both.pieces) == 120
+    assert left.is_equal(both)
+    assert left.is_equal(Set(different(5, 5)))
+    assert not left.is_subset(both - Set("{ [1, 2, 3, 4, 5] }"))
