@@ -53,6 +53,7 @@ FOR_WIDENING = 800  # steps to look for a piece that can be widened
 EFFORT = 100_000  # steps for all of the pieces
 FOR_BOXES = 5_000, 20  # steps where pieces were boxes, which are mostly one by then, and how many more for each
 MANY = 6  # pieces from which on a point between two is looked for before anything else
+MOST_FLAT = 256  # up to which equalities of theirs are looked for: the hulls of more would take the effort in vain
 FIXED = 10  # pieces up to which points between any two show that none can be widened
 
 
@@ -81,7 +82,7 @@ def coalesced(pieces: Iterable[Conjunct]) -> tuple[Conjunct, ...]:
     """`coalesce` of pieces over the same dimensions."""
     pieces = tuple(pieces)
     flat = [_with_strides(p) for c in pieces for p in _spelt_out(c)]
-    found = coalesce_conjuncts(tuple(map(_flattened, flat) if len(flat) >= MANY else flat))
+    found = coalesce_conjuncts(tuple(map(_flattened, flat) if MANY <= len(flat) <= MOST_FLAT else flat))
     if len(found) <= len(pieces):
         return found
     plain = coalesce_conjuncts(tuple([_with_strides(c) for c in pieces if c.known]))  # existentials stay as they are
