@@ -234,3 +234,13 @@ def test_a_bound_that_is_an_extreme_says_what_it_excludes():
     asked = If((AnyOf(((("ge", N - c0),), (("ge", M - c0),))),), (Call("S", ()),))
     (loop,) = without_needless(there, (For("c0", (aff(0),), (Extreme("max", (N, M)),), 1, False, (asked,)),))
     assert loop.body == (Call("S", ()),)
+
+
+def test_what_is_known_of_a_loop_inside_says_nothing_of_sizes():
+    """Known around all loops may be how one of these and its half are related, as the floor's column says."""
+    there = known()
+    there.columns.loop(0)
+    said = System()
+    said.ge(*there.columns.row(var("c0") // 2 + N))
+    body = (If((("ge", N - 3), ("ge", M - 2)), (Call("S", ()),)),)
+    assert without_needless(there.given(said), body) == body

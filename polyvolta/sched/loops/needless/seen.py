@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Condition, Extreme, For, If, within
+from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Condition, For, If, within
+from polyvolta.sched.loops.hoisting.least import number
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOOP
+from polyvolta.sched.loops.rows.linear import LOOP, Key
 from polyvolta.sets import Aff
 from polyvolta.sets.budgets import spend
-from polyvolta.sets.values.aff import Floor, Xor
 
 IDLE = 10  # places at which nothing new is seen, after which no more are looked at
 TIMES_MET = 3  # times that a loop is met below which nothing is asked of it
@@ -95,34 +95,6 @@ def copied(parts: Sequence[Part]) -> list[Part]:
 def number_of(parts: Sequence[Part]) -> int:
     """How many parts and alternatives there are."""
     return sum([1 + sum([1 + number_of(case.parts) for case in part.cases]) for part in parts])
-
-
-def value(e: Aff, at: Mapping[str, int]) -> int:
-    """The value of an expression at a place."""
-    total = e.const
-    for atom, c in e.terms:
-        if type(atom) is str:
-            total += c * at[atom]
-        elif isinstance(atom, Floor):
-            total += c * (value(atom.num, at) // atom.den)
-        elif isinstance(atom, Xor):
-            total += c * (value(atom.left, at) ^ value(atom.right, at))
-    return total
-
-
-def _holds(c: Condition, at: Mapping[str, int]) -> bool:
-    if isinstance(c, AnyOf):
-        return any(all(_holds(d, at) for d in case) for case in c.alternatives)
-    return value(c[1], at) == 0 if c[0] == "eq" else value(c[1], at) >= 0
-
-
-def bound_at(b: Bound, at: Mapping[str, int]) -> int:
-    """The value of a bound at a place."""
-    if isinstance(b, Aff):
-        return value(b, at)
-    if isinstance(b, Extreme):
-        return (min if b.kind == "min" else max)([bound_at(t, at) for t in b.terms])
-    return bound_at(b.then if all(_holds(c, at) for c in b.conditions) else b.other, at)
 
 
 def rounds(b: Bound) -> bool:
@@ -227,7 +199,7 @@ def _truth(parts: Sequence[Part], at: Mapping[str, int]) -> bool:
                 case.now = _truth(case.parts, at)
                 part.now |= case.now
         else:
-            v = value(c[1], at)
+            v = number(c[1], at)
             part.now = v == 0 if c[0] == "eq" else v >= 0
         whole &= part.now
     return whole
@@ -255,7 +227,7 @@ def _mark(site: Site, parts: Sequence[Part]) -> None:
 
 def _values(site: Site, node: For, at: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """A place at a few values of a loop; notes which of its bounds decide."""
-    lows, highs = [bound_at(b, at) for b in node.lower], [bound_at(b, at) for b in node.upper]
+    lows, highs = [number(b, at) for b in node.lower], [number(b, at) for b in node.upper]
     low = max(lows)
     high = min(highs, default=low + 100 * node.step)
     if site.lower:
@@ -284,16 +256,12 @@ def _places(known: Known) -> Iterator[dict[str, int]]:
     """Sizes, and names of a machine, at which what is known holds."""
     columns = known.columns
     names = {name: c for name, c in columns.ids.items() if c < LOOP}
-    rows = [
-        (columns.aff(key, 0), const)
-        for key, const in known.ineqs.items()
-        if all(c < LOOP or c in columns.floors for c, _ in key)
-    ]
-    mods = [
-        (columns.aff(key, const), d)
-        for key, const, d in known.mods
-        if all(c < LOOP or c in columns.floors for c, _ in key)
-    ]
+
+    def outside(key: Key) -> bool:
+        return all(c in columns.affs and columns.affs[c].names() <= names.keys() for c, _ in key)
+
+    rows = [(columns.aff(key, 0), const) for key, const in known.ineqs.items() if outside(key)]
+    mods = [(columns.aff(key, const), d) for key, const, d in known.mods if outside(key)]
     for some in _choices(len(names)):
         at = {}
         for (name, c), v in zip(names.items(), some, strict=True):
@@ -302,7 +270,7 @@ def _places(known: Known) -> Iterator[dict[str, int]]:
                 v = int(low + abs(v) % (1000 if high is None else high - low + 1))  # noqa: PLW2901
             at[name] = int(v if high is None else min(v, high))
         spend(1)
-        if all(value(e, at) + const >= 0 for e, const in rows) and all(value(e, at) % d == 0 for e, d in mods):
+        if all(number(e, at) + const >= 0 for e, const in rows) and all(number(e, at) % d == 0 for e, d in mods):
             yield at
 
 
