@@ -39,14 +39,14 @@ T = TypeVar("T")
 class _Budget:
     """Steps left, and the outermost operation that spends them; class attributes say what a new one has.
 
-    `paid` are hashes of the memoised values that the operation has paid for, or the value that it is memoising: two
-    that are alike are one. `bought` is what they took, `parts` are the bills of those that such a value asked for
-    itself. A budget inside goes on with these.
+    `paid` are the bills of memoised values that the operation has paid, or the value that it is memoising. `bought` is
+    what they took, `parts` are the bills of those that such a value asked for itself. A budget inside goes on with
+    these.
     """
 
     steps: int = DEFAULT
     left: int = DEFAULT
-    paid: set[int] | None = None
+    paid: dict[_Bill, _Bill] | None = None
     parts: list[_Bill] | None = None
     bought: int = 0
     operation: str = ""
@@ -88,7 +88,7 @@ def budget(steps: int | None) -> Iterator[None]:
     if outer is not None:
         own.operation, own.operands = outer.operation, outer.operands
         if outer.paid is None:
-            outer.paid = set()
+            outer.paid = {}
         own.paid, own.parts, own.bought = outer.paid, outer.parts, outer.bought
     token = _current.set(own)
     try:
@@ -152,19 +152,35 @@ def bounded(steps: int, f: Callable[..., T], *args: Any) -> T:
 
 
 class _Bill:
-    """What finding a value took: all steps, those that no value it asked for took, and the bills of these."""
+    """What finding a value took: all steps, those that no value it asked for took, and the bills of these.
 
-    __slots__ = ("key", "own", "parts", "steps")
+    Two of one call are equal: a value that was dropped is found again with another bill, and is paid for once.
+    """
 
-    def __init__(self, key: int, steps: int, own: int, parts: tuple[_Bill, ...]) -> None:
-        self.key, self.steps, self.own, self.parts = key, steps, own, parts
+    __slots__ = ("_hash", "call", "own", "parts", "steps")
 
-    def due(self, paid: set[int]) -> int:
+    def __init__(self, *call: Any) -> None:
+        self.call, self._hash = call, hash(call)
+        self.steps = self.own = 0
+        self.parts: tuple[_Bill, ...] = ()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, _Bill) and self._hash == other._hash and self.call == other.call)
+
+    def due(self, paid: dict[_Bill, _Bill]) -> int:
         """The steps of it that are not paid yet, which they are now."""
-        if self.key in paid:
-            return 0
-        paid.add(self.key)
-        return self.own + sum([part.due(paid) for part in self.parts])
+        total = 0
+        parts: list[_Bill] = [self]
+        while parts:
+            bill = parts.pop()
+            if bill not in paid:
+                paid[bill] = bill
+                total += bill.own
+                parts += bill.parts
+        return total
 
 
 def remembered(maxsize: int) -> Callable[[F], F]:
@@ -176,29 +192,34 @@ def remembered(maxsize: int) -> Callable[[F], F]:
     and it is what the operation would spend in a new process. A value that a budget ended is not kept; one that was
     found where no steps are counted is found again where they are, for what it takes isn't known.
 
-    Cost: as of `lru_cache`, and half a microsecond a call. The arguments are by position, and can be hashed.
+    Cost: as of `lru_cache`, and half a microsecond a call; of what is new to an operation for each value that it needs.
+    The arguments are by position, and can be hashed. Threads may share an operation: what a value takes is counted
+    where it is found alone.
     """
 
     def remember(f: F) -> F:
         def find(args: tuple) -> list[Any]:
             """The value, and its steps and its bill, which are None where no steps are counted."""
-            current, key = _current.get(), hash((f, args))
-            if current is None:
+            outer = _current.get()
+            if outer is None:
                 return [f(*args), None, None]
-            before, paid, parts, bought = current.left, current.paid, current.parts, current.bought
-            if paid is not None and key in paid:  # it was dropped meanwhile
-                current.left = ENDLESS
-            start, current.paid, current.parts, current.bought = current.left, set(), [], 0
+            bill, own = _Bill(f, args), _Budget()
+            own.steps, own.operation, own.operands = outer.steps, outer.operation, outer.operands
+            again = outer.paid.get(bill) if outer.paid else None  # it was paid for, and dropped meanwhile
+            own.left = most = outer.left if again is None else max(outer.left, again.steps)
+            own.paid, own.parts = {}, []
+            token = _current.set(own)
             try:
                 value = f(*args)
                 spend(0)  # what went on although a budget had ended may not be all
-                steps = start - current.left
-                start, bill = ENDLESS, _Bill(key, steps, steps - current.bought, tuple(current.parts))
-                return [value, steps, bill]
+            except BaseException:
+                outer.left -= most - own.left
+                raise
             finally:
-                current.paid, current.parts, current.bought = paid, parts, bought
-                if start == ENDLESS:
-                    current.left = before
+                _current.reset(token)
+            bill.steps = most - own.left
+            bill.own, bill.parts = bill.steps - own.bought, tuple(own.parts)
+            return [value, bill.steps, bill]
 
         @lru_cache(maxsize)
         def kept(*args: Any) -> list[Any]:
@@ -214,14 +235,14 @@ def remembered(maxsize: int) -> Callable[[F], F]:
                 found[:] = value, steps, bill = find(args)
             paid = current.paid
             if paid is None:
-                paid = current.paid = set()
-            if bill.key not in paid:
+                paid = current.paid = {}
+            if bill not in paid:
                 if steps > current.left:
                     spend(steps)
                 if bill.parts:
                     steps = bill.due(paid)
                 else:
-                    paid.add(bill.key)
+                    paid[bill] = bill
                 current.left -= steps
                 current.bought += steps
                 if current.parts is not None:

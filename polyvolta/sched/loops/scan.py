@@ -44,7 +44,7 @@ from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.hoisting.together import asked_apart, asked_together, neighbours
 from polyvolta.sched.loops.instances import added_anywhere, instances, parameters
 from polyvolta.sched.loops.names import check_extents, given_extents, mapped_names
-from polyvolta.sched.loops.needless.tests import without_needless
+from polyvolta.sched.loops.needless.asking import without_needless
 from polyvolta.sched.loops.notation.names import plain
 from polyvolta.sched.loops.notation.widths import largest
 from polyvolta.sched.loops.parts.ways import without_ways
@@ -72,7 +72,7 @@ from polyvolta.sched.structure.given import need_schedule
 from polyvolta.sched.structure.reach import names_of
 from polyvolta.sched.tree import Context, Domain, Extension, Mark, Schedule
 from polyvolta.sets import Aff, BudgetExceeded, Set, UnknownName, nearest
-from polyvolta.sets.budgets import bounded, left, metered
+from polyvolta.sets.budgets import bounded, left, metered, spent
 
 __all__ = ["Scan", "scan"]
 
@@ -248,11 +248,11 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
     """The loops of a tree; as other scanners make them, with fewer cells, for two cases of sizes, with cells in all
     loops, or for one value of a size, where these test less.
     """
-    one, before = scanner(), left()
+    one, before = scanner(), spent()
     never = context is not None and context.is_empty()
     pieces = () if never else tuple(instances(one.columns, domain.domain, ()))
     body = _finished(one, one.known, domain, pieces, branches)
-    steps = before - left() if before < inf else LARGE
+    steps = spent() - before
     if one.rough and large(body):
         with suppress(BudgetExceeded):
             found = bounded(int(min(steps, left() / 2)), _made, _joining(scanner), domain, branches)
@@ -272,8 +272,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
             one, body = _valued(scanner, domain, len(pieces), most, one, body)
             body = one.searched(body, few_found_apart, first.known, pieces, body)
     if one.parted:
-        spent = before - left() if before < inf else LARGE
-        body = one.searched(body, without_needless, one.known, body, spent)
+        body = one.searched(body, without_needless, one.known, body, spent() - before)
         body = said_once(body) if branches and not one.apart else body
     made = Scan(body, one.extents, {**one.ranges, **one.seen}, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))

@@ -12,7 +12,7 @@ from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.tree import Path, Schedule
 from polyvolta.sets import Aff, BudgetExceeded, aff, var
-from polyvolta.sets.budgets import bounded, left
+from polyvolta.sets.budgets import bounded, left, spent
 from polyvolta.sets.values.simplify import Range, simplify
 
 Ranges = dict[str, Range]
@@ -64,14 +64,14 @@ class Writer:
         those left: it may find nothing, and loops that come later may need them more. Beside many cells none has more
         than a quarter of all that are left: what is not searched needs them there.
         """
-        before = left()
+        before = spent()
         try:
-            most = min(PART * self.spare, SEARCH, before * QUARTER if self.widened else inf)
+            most = min(PART * self.spare, SEARCH, left() * QUARTER if self.widened else inf)
             return bounded(int(most), f, known, *args)
         except BudgetExceeded:
             return otherwise
         finally:
-            self.spare = max(0, self.spare - (before - left() if before < inf else 0))
+            self.spare = max(0, self.spare - (spent() - before))
 
     def unseparated(self, statements: Sequence[str], k: int, at: Path) -> None:
         """Note, once, that statements share a loop that is asked to be separate."""

@@ -1,7 +1,11 @@
 """Loops are the same whatever was scanned before: what is remembered costs searches of few steps what it cost once."""
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import _lru_cache_wrapper
+from threading import Barrier
+from time import sleep
 
 import pytest
 
@@ -133,6 +137,72 @@ def test_a_value_that_a_budget_ended_is_not_kept():
         assert (at_most(40), at_most(60), left()) == (40, -1, 110)
 
 
+def test_values_of_calls_with_one_hash_are_paid_for_each():
+    """-1 and -2 have one hash."""
+
+    @remembered(16)
+    def dear(some):
+        spend(10 if some == (-1,) else 100)
+        return some
+
+    assert hash((-1,)) == hash((-2,))
+    with budget(50):
+        assert (dear((-1,)), left()) == ((-1,), 40)
+        with pytest.raises(BudgetExceeded):
+            dear((-2,))
+
+
+def test_a_value_that_was_dropped_is_found_again_within_what_is_left():
+    @remembered(1)
+    def half(n):
+        return left()
+
+    @remembered(1)
+    def dear(n):
+        spend(60)
+        return n
+
+    with budget(100):
+        assert (half(1), half(2), half(1)) == (100, 100, 100)
+        assert (dear(1), left()) == (1, 40)
+        with pytest.raises(BudgetExceeded):
+            bounded(10, dear, 2)
+        assert (dear(1), left()) == (1, 30)  # it was paid for
+
+
+def test_threads_of_one_operation_count_what_each_finds():
+    """What a value takes is what it takes alone, though others spend of the same steps meanwhile."""
+    begun = Barrier(8)
+
+    @remembered(64)
+    def found(n):
+        begun.wait(10)
+        for _ in range(200):
+            spend(1)
+            sleep(0)
+        return n
+
+    with budget(10_000), ThreadPoolExecutor(8) as pool:
+        each = [pool.submit(copy_context().run, found, n) for n in range(8)]
+        assert [one.result() for one in each] == [*range(8)]
+    for n in range(8):
+        with budget(500):
+            assert (found(n), left()) == (n, 300)
+
+
+def test_a_long_chain_of_values_is_paid_for():
+    @remembered(1 << 12)
+    def chain(n):
+        spend(1)
+        return chain(n - 1) + 1 if n else 0
+
+    for n in range(2000):
+        with budget(None):
+            chain(n)
+    with budget(5000):
+        assert (chain(1999), left()) == (1999, 3000)
+
+
 def test_an_operation_pays_for_what_another_one_found():
     s = "[N] -> { [i, j] : exists a : 0 <= i <= N and 3a <= i + 2j <= 3a + 1 and 0 <= j <= 7 }"
 
@@ -144,3 +214,9 @@ def test_an_operation_pays_for_what_another_one_found():
 
     forget()
     assert steps() == steps() == steps()
+
+
+def test_loops_are_the_same_without_a_limit():
+    for number in range(3100, 3112):
+        made = tree(data_of(4242, number), True).schedule
+        assert text(made, None)[0] == text(made, 400_000)[0]

@@ -9,8 +9,8 @@ import pytest
 
 from polyvolta.sched.emit.run import bound, holds
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, Extreme, For, If
+from polyvolta.sched.loops.needless.asking import without_needless
 from polyvolta.sched.loops.needless.seen import Seen
-from polyvolta.sched.loops.needless.tests import without_needless
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System

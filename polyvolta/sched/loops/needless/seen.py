@@ -114,8 +114,9 @@ class Seen:
         self.sites: dict[int, tuple[Ast, Site]] = {}
         self.whole = Site(None)
         self._make(body, self.whole)
-        idle = 0
+        idle, steps = 0, len(self.sites) // 50
         for at in _places(known):
+            spend(steps)
             before = self.whole.left
             for _, site in self.sites.values():
                 site.visits = 0

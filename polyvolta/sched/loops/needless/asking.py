@@ -43,7 +43,7 @@ from polyvolta.sched.loops.needless.seen import Case, Part, Seen, Site, copied, 
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Key, System
 from polyvolta.sets import Aff, BudgetExceeded, var
-from polyvolta.sets.budgets import bounded, left
+from polyvolta.sets.budgets import bounded, spent
 
 CASES = 4  # alternatives of a bound beyond which they are not looked at
 FAILED = 6  # systems that hold nowhere here, at most
@@ -53,19 +53,18 @@ FEWEST, SHARE = 50, 0.03  # steps that all may take, and a part of those that th
 Failed = tuple[System, ...]  # none of which holds anywhere here
 
 
-def without_needless(known: Known, body: tuple[Ast, ...], spent: float = 0) -> tuple[Ast, ...]:
+def without_needless(known: Known, body: tuple[Ast, ...], taken: float = 0) -> tuple[Ast, ...]:
     """The same code without such comparisons, and without what runs nowhere.
 
     Parameters
     ----------
-    spent : steps that the code took: all questions together may take a part of that.
+    taken : steps that the code took: all questions together may take a part of that.
     """
     if not any(map(_asks, body)) or not all(_is_known(known, node) for node in body):
         return body
     seen = Seen(known, body)
-    return (
-        _Asking(seen, FEWEST + SHARE * spent).code(known, body, ()) if seen.whole.left or seen.whole.rounded else body
-    )
+    asking = _Asking(seen, FEWEST + SHARE * taken)
+    return asking.code(known, body, ()) if seen.whole.left or seen.whole.rounded else body
 
 
 def _asks(node: Ast) -> bool:
@@ -181,13 +180,13 @@ class _Asking:
 
     def _never(self, known: Known, system: System, failed: Sequence[System]) -> bool:
         """Whether integers satisfy a system only where they do one of some others."""
-        before, most = left(), min(WORTH, self.steps)
+        before, most = spent(), min(WORTH, self.steps)
         try:
             return most > 0 and bounded(int(most), _never, known, system, failed)
         except BudgetExceeded:
             return False
         finally:
-            self.steps -= before - left() if before < inf else 0
+            self.steps -= spent() - before
 
 
 def _never(known: Known, system: System, failed: Sequence[System]) -> bool:
