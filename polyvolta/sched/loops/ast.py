@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 from operator import is_
 from typing import Literal
 
@@ -131,46 +130,6 @@ def each(body: tuple[Ast, ...], f: Callable[[Ast], Ast]) -> tuple[Ast, ...]:
     """What a function makes of each part of some code; the code itself if that is it."""
     made = tuple([f(node) for node in body])
     return body if all(map(is_, made, body)) else made
-
-
-def with_terms(body: Sequence[Ast], f: Callable[[Aff], Aff]) -> tuple[Ast, ...]:
-    """Some code with what a function makes of each expression in it; those of conditions are divided as they can be."""
-    out: list[Ast] = []
-    for node in body:
-        match node:
-            case Call(_, args):
-                out.append(replace(node, args=tuple([f(e) for e in args])))
-            case If(conditions, inside, _, other):
-                inside, other = with_terms(inside, f), with_terms(other, f)
-                out.append(replace(node, conditions=_conditions(conditions, f), body=inside, other=other))
-            case For(_, lower, upper, _, _, inside):
-                low, high = (tuple([bound_of(b, f) for b in bounds]) for bounds in (lower, upper))
-                out.append(replace(node, lower=low, upper=high, body=with_terms(inside, f)))
-            case Block(_, inside):
-                out.append(replace(node, body=with_terms(inside, f)))
-    return tuple(out)
-
-
-def bound_of(b: Bound, f: Callable[[Aff], Aff]) -> Bound:
-    """A bound with what a function makes of each expression in it."""
-    match b:
-        case Extreme(kind, terms):
-            return Extreme(kind, tuple([bound_of(t, f) for t in terms]))
-        case Choice(conditions, then, other):
-            return Choice(_conditions(conditions, f), bound_of(then, f), bound_of(other, f))
-    return f(b)
-
-
-def _conditions(conditions: Sequence[Condition], f: Callable[[Aff], Aff]) -> tuple[Condition, ...]:
-    return tuple([_condition(c, f) for c in conditions])
-
-
-def _condition(c: Condition, f: Callable[[Aff], Aff]) -> Condition:
-    if isinstance(c, AnyOf):
-        return AnyOf(tuple([_conditions(case, f) for case in c.alternatives]))
-    kind, e = c[0], f(c[1])
-    g = gcd(*[v for _, v in e.terms])
-    return (kind, e // g) if g > 1 and (kind == "ge" or e.const % g == 0) else (kind, e)
 
 
 def same(some: tuple[Ast, ...], others: tuple[Ast, ...]) -> tuple[Ast, ...] | None:

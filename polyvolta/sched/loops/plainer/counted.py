@@ -11,20 +11,23 @@ generator counts such loops so, too. A loop of one statement has the values of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import gcd
 
 from polyvolta.sched.loops.ast import (
+    AnyOf,
     Ast,
+    Block,
     Bound,
     Call,
+    Choice,
+    Condition,
     Extreme,
     For,
     If,
-    bound_of,
     compared,
     expressions,
-    with_terms,
     within,
 )
 from polyvolta.sets import Aff, var
@@ -55,11 +58,11 @@ def counted(loop: For, residue: Aff) -> For:
         return (e - residue) // step
 
     value = step * var(name) + residue
-    found = with_terms(loop.body, lambda e: e.subs({name: value}) if name in e.names() else e)
+    found = _with_terms(loop.body, lambda e: e.subs({name: value}) if name in e.names() else e)
     before, after = _spoken(loop.body, name), _spoken(found, name)
     if len(before) != len(after) or any(len(str(b)) > len(str(a)) for a, b in zip(before, after, strict=True)):
         return loop
-    low, high = (tuple([bound_of(b, divided) for b in some]) for some in (loop.lower, loop.upper))
+    low, high = (tuple([_bound_of(b, divided) for b in some]) for some in (loop.lower, loop.upper))
     return replace(loop, lower=low, upper=high, step=1, body=found)
 
 
@@ -81,3 +84,43 @@ def _spoken(body: Sequence[Ast], name: str) -> list[Aff]:
                 out += [e for b in (*lower, *upper) for e in expressions(b)]
         out += _spoken(within(node), name)
     return [e for e in out if name in e.names()]
+
+
+def _with_terms(body: Sequence[Ast], f: Callable[[Aff], Aff]) -> tuple[Ast, ...]:
+    """Some code with what a function makes of each expression in it; those of conditions are divided as they can be."""
+    out: list[Ast] = []
+    for node in body:
+        match node:
+            case Call(_, args):
+                out.append(replace(node, args=tuple([f(e) for e in args])))
+            case If(conditions, inside, _, other):
+                inside, other = _with_terms(inside, f), _with_terms(other, f)
+                out.append(replace(node, conditions=_conditions(conditions, f), body=inside, other=other))
+            case For(_, lower, upper, _, _, inside):
+                low, high = (tuple([_bound_of(b, f) for b in bounds]) for bounds in (lower, upper))
+                out.append(replace(node, lower=low, upper=high, body=_with_terms(inside, f)))
+            case Block(_, inside):
+                out.append(replace(node, body=_with_terms(inside, f)))
+    return tuple(out)
+
+
+def _bound_of(b: Bound, f: Callable[[Aff], Aff]) -> Bound:
+    """A bound with what a function makes of each expression in it."""
+    match b:
+        case Extreme(kind, terms):
+            return Extreme(kind, tuple([_bound_of(t, f) for t in terms]))
+        case Choice(conditions, then, other):
+            return Choice(_conditions(conditions, f), _bound_of(then, f), _bound_of(other, f))
+    return f(b)
+
+
+def _conditions(conditions: Sequence[Condition], f: Callable[[Aff], Aff]) -> tuple[Condition, ...]:
+    return tuple([_condition(c, f) for c in conditions])
+
+
+def _condition(c: Condition, f: Callable[[Aff], Aff]) -> Condition:
+    if isinstance(c, AnyOf):
+        return AnyOf(tuple([_conditions(case, f) for case in c.alternatives]))
+    kind, e = c[0], f(c[1])
+    g = gcd(*[v for _, v in e.terms])
+    return (kind, e // g) if g > 1 and (kind == "ge" or e.const % g == 0) else (kind, e)
