@@ -21,7 +21,7 @@ from polyvolta.sched.loops.outer import Outer
 from polyvolta.sched.loops.parts.alternatives import asks_less, asks_which, needed_cases
 from polyvolta.sched.loops.parts.line import in_line
 from polyvolta.sched.loops.parts.wholly import wholly
-from polyvolta.sched.loops.plainer.counted import counted
+from polyvolta.sched.loops.plainer.by_one import by_one
 from polyvolta.sched.loops.rows.bounds import Bounds, end
 from polyvolta.sched.loops.rows.groups import CELLS, affordable, groups
 from polyvolta.sched.loops.rows.interleave import interleaved
@@ -391,7 +391,7 @@ class BandLoops(Outer):
         low = FROM_ZERO if low == FROM_ZERO else low
         loop = For(name, low, high, b.step, m.unroll, less(body, conditions), self.at, k, m.coincident)
         if len(parts) > 1 and b.step > 1 and writer.parted:
-            loop = counted(loop, known.columns.aff(*b.residue))
+            loop = by_one(loop, known.columns.aff(*b.residue))
             writer.see(name, loop.lower, loop.upper)
         return guarded(conditions, (loop,), self.at)
 

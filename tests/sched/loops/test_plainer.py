@@ -6,7 +6,7 @@ import pytest
 
 from polyvolta.sched.loops.ast import AnyOf, Call, Choice, Extreme, For, If
 from polyvolta.sched.loops.parts.alternatives import asks_less
-from polyvolta.sched.loops.plainer.counted import counted
+from polyvolta.sched.loops.plainer.by_one import by_one
 from polyvolta.sched.loops.plainer.twice import said_once
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
@@ -130,7 +130,7 @@ def test_a_loop_of_turns_counts_by_one():
 
 def test_bounds_and_conditions_are_divided():
     inside = If((("ge", 2 * N - 3 - c0),), (Call("E", (c0 // 2,)),))
-    found = counted(loop(aff(4), Extreme("min", (2 * T - 1, 2 * N)), 2, inside), aff(0))
+    found = by_one(loop(aff(4), Extreme("min", (2 * T - 1, 2 * N)), 2, inside), aff(0))
     assert (found.lower, found.step) == ((aff(2),), 1)
     assert found.upper == (Extreme("min", (T - 1, N)),)
     assert found.body == (If((("ge", N - 2 - c0),), (Call("E", (c0,)),)),)
@@ -139,7 +139,7 @@ def test_bounds_and_conditions_are_divided():
 @pytest.mark.parametrize("residue", [aff(1), N, N + 1])
 def test_values_of_a_residue_are_counted_from_it(residue):
     body = Call("E", ((c0 - residue) // 2,))
-    found = counted(loop(residue + 2 * T, residue + 4 * N + 1, 2, body), residue)
+    found = by_one(loop(residue + 2 * T, residue + 4 * N + 1, 2, body), residue)
     assert (found.lower, found.upper, found.body) == ((T,), (2 * N,), (Call("E", (c0,)),))
 
 
@@ -155,7 +155,7 @@ def test_values_of_a_residue_are_counted_from_it(residue):
 )
 def test_a_loop_that_would_not_be_shorter_stays(low, high, arg):
     node = loop(low, high, 2, Call("E", (arg,)))
-    assert counted(node, aff(0)) is node
+    assert by_one(node, aff(0)) is node
 
 
 # ---- what is not exact

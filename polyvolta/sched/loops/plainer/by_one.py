@@ -33,7 +33,7 @@ from polyvolta.sched.loops.ast import (
 from polyvolta.sets import Aff, var
 
 
-def counted(loop: For, residue: Aff) -> For:
+def by_one(loop: For, residue: Aff) -> For:
     """The loop over the numbers of its values, if what is in it is shorter so, all of it; else the loop.
 
     Exact where each lower bound is of its residue modulo the step, plainly, and each upper bound a number from that:
