@@ -232,16 +232,17 @@ def _along_slabs(n: int, ineqs: Sequence[Row]) -> Sequence[Row]:
     """
     used: set[int] = set()
     known = {row[1:]: row[0] for row in ineqs}
-    width = {key: known[key] + known[opposite] for key, opposite in opposites(known).items() if key.count(0) < n - 1}
+    width = {key: known[key] + known[opposite] for key, opposite in opposites(known).items()}
+    keys = known.keys()  # of the rows as they are
     for key in sorted(width, key=width.__getitem__):
-        if key not in {row[1:] for row in ineqs}:
-            continue
-        at = next((j for j, v in enumerate(key, 1) if abs(v) == 1 and j not in used), 0)
+        at = next((j for j, v in enumerate(key, 1) if v in (1, -1) and j not in used), 0) if key in keys else 0
         if at:
             used.add(at)
-            image = [0, *[-key[at - 1] * v for v in key]]
-            image[at] = key[at - 1]  # x_at = f - the rest
-            ineqs = [tuple(replaced(row, at, image)) for row in ineqs]
+            if key.count(0) < n - 1:  # else it is parallel to that axis
+                image = [0, *[-key[at - 1] * v for v in key]]
+                image[at] = key[at - 1]  # x_at = f - the rest
+                ineqs = [tuple(replaced(row, at, image)) for row in ineqs]
+                keys = {row[1:] for row in ineqs}
     return ineqs
 
 
