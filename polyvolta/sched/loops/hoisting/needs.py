@@ -23,8 +23,8 @@ from polyvolta.sched.loops.hoisting.met import closer
 from polyvolta.sched.loops.hoisting.plain import cases_of, periodic, under
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated
-from polyvolta.sets import Aff, BudgetExceeded, var
+from polyvolta.sched.loops.rows.linear import LOOP, Congruence, Key, System, coefficient, negated, plus
+from polyvolta.sets import Aff, BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
 CASES = 4  # alternatives in a loop beyond which they are not looked at
@@ -193,48 +193,56 @@ def less(body: Sequence[Ast], conditions: Sequence[Condition]) -> tuple[Ast, ...
     return tuple(out)
 
 
-def needs(known: Known, node: Ast, loops: bool = False) -> System:
-    """What some code needs; that `loops` have an iteration is a part of that if it is asked for."""
+def needs(known: Known, node: Ast, loops: bool = False, below: bool = False) -> System:
+    """What some code needs; that `loops` have an iteration is a part of that if it is asked for.
+
+    Parameters
+    ----------
+    below : whether conditions stand around it that are not known.
+    """
     if loops and isinstance(node, For):
-        return _with_loops(known, node).copy()
+        return _with_loops(known, node, below).copy()
     out = System()
     match node:
         case If(conditions, body, _, other):
-            out = stating(known, conditions).add(required(known, body, loops))
+            out = stating(known, conditions).add(required(known, body, loops, True))
             if other:  # what both branches need
-                there = stating(known, negation(conditions)).add(required(known, other, loops))
+                there = stating(known, negation(conditions)).add(required(known, other, loops, True))
                 out = System() if out.everywhere or there.everywhere else _common(known, [out, there])
         case Block(_, body):  # what surrounds it may not know of names inside
-            for row in required(known, body, loops).every_ge():
+            for row in required(known, body, loops, below).every_ge():
                 if known.columns.of_loops(row[0]):
                     out.ge(*row)
     return out
 
 
-def _with_loops(known: Known, node: For) -> System:
+def _with_loops(known: Known, node: For, below: bool) -> System:
     """What a loop needs to have an iteration, and all of its parts of what is outside of it; not to be changed.
 
-    It is asked of the loop alone, beside others, and of what is around them: what is found is remembered.
+    It is asked of the loop alone, beside others, and of what is around them: what is found is remembered. It is the
+    same wherever no condition is in between and the same is known of sizes: it was asked first where the loops around,
+    which are in between now, were known.
     """
-    if (found := known.loops.get(id(node))) is not None:
+    remembered = known.loops if below else known.columns.loops
+    what = (id(node),) if below else (id(node), known.loopless())
+    if (found := remembered.get(what)) is not None:
         return found[1]
     out = System()
-    for low, high in product(node.lower, node.upper):
-        if isinstance(low, Aff) and isinstance(high, Aff):
-            out.ge(*known.columns.row(high - low))
+    for (low, least), (high, most) in product(known.columns.bounds(node.lower), known.columns.bounds(node.upper)):
+        out.ge(plus(1, high, -1, low), most - least)
     with suppress(BudgetExceeded):  # of a loop with much in it less is known
-        out.add(bounded(WORTH, _of_loop, known, node))
-        known.loops[id(node)] = node, out  # kept, or another one could have its identity
+        out.add(bounded(WORTH, _of_loop, known, node, below))
+        remembered[what] = node, out  # kept, or another one could have its identity
     return out
 
 
-def _of_loop(known: Known, node: For) -> System:
+def _of_loop(known: Known, node: For, below: bool) -> System:
     """What all parts of a loop need of what is outside of it, that loops have an iteration included."""
     if any(isinstance(inner, Call) for inner in node.body):  # as of most innermost ones: it needs nothing
         return System()
     col, loop = known.columns.ids[node.var], extent(known, node)
     there = known.given(loop)
-    each = [s for inner in node.body for s in _cases(there, inner)]
+    each = [s for inner in node.body for s in _cases(there, inner, below)]
     if any(s.everywhere for s in each):
         return System()
     if not known.columns.floors and not any(col in s.columns() for s in each):
@@ -245,7 +253,7 @@ def _of_loop(known: Known, node: For) -> System:
     return closer(known, each, _by_remainders(known, each, _common(known, each)))
 
 
-def _cases(known: Known, node: Ast) -> list[System]:
+def _cases(known: Known, node: Ast, below: bool) -> list[System]:
     """What some code needs in each of a few alternatives of its conditions; of many what they share.
 
     One of them holds where it runs, so that what all of these systems and those beside imply is needed: of two equal
@@ -255,9 +263,9 @@ def _cases(known: Known, node: Ast) -> list[System]:
     if isinstance(node, If) and not node.other and known.columns.floors:
         cases = list(islice(cases_of(node.conditions), CASES + 1))
         if 1 < len(cases) <= CASES:
-            inside = required(known, node.body)
+            inside = required(known, node.body, below=True)
             return [stating(known, case).add(inside) for case in cases]
-    return [needs(known, node, True)]
+    return [needs(known, node, True, below)]
 
 
 def _by_remainders(known: Known, each: Sequence[System], found: System) -> System:
@@ -290,14 +298,17 @@ def _modulo_floors(columns: Columns, system: System) -> System:
 
 def extent(known: Known, node: For) -> System:
     """The bounds of a loop that are expressions, as rows."""
-    v = var(node.var)
-    bounds = [v - e for e in node.lower if isinstance(e, Aff)] + [e - v for e in node.upper if isinstance(e, Aff)]
-    return stating(known, [("ge", e) for e in bounds])
+    out, here = System(), ((known.columns.ids[node.var], 1),)
+    for key, const in known.columns.bounds(node.lower):
+        out.ge(plus(1, here, -1, key), -const)
+    for key, const in known.columns.bounds(node.upper):
+        out.ge(plus(1, key, -1, here), const)
+    return out
 
 
-def required(known: Known, body: Sequence[Ast], loops: bool = True) -> System:
+def required(known: Known, body: Sequence[Ast], loops: bool = True, below: bool = False) -> System:
     """What all parts of some code need; that `loops` have an iteration is a part of that if it is asked for."""
-    each = [needs(known, node, loops) for node in body]
+    each = [needs(known, node, loops, below) for node in body]
     return System() if any(s.everywhere for s in each) else _common(known, each)
 
 

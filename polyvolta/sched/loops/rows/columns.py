@@ -60,6 +60,8 @@ class Columns:
         self._classes: dict[tuple[int, Key, int], int] = {}  # of floors whose coefficients differ by multiples of den
         self._taken: frozenset[str] = frozenset()
         self.given: dict[tuple, Any] = {}
+        self.loops: dict[tuple, tuple[object, System]] = {}  # what they need (`hoisting.needs`)
+        self._bounds: dict[tuple, list[Row]] = {}
         self._others: dict[int, int] = {}  # second columns of local ones
         for name in names:
             self.name(name)
@@ -190,6 +192,13 @@ class Columns:
                 image = self.row(Aff(((atom, 1),)).without_xor(), values)
             key, const = plus(1, key, c, image[0]), const + c * image[1]
         return key, const
+
+    def bounds(self, some: tuple[object, ...]) -> list[Row]:
+        """Those of some bounds that are expressions, as rows; remembered, not to be changed."""
+        found = self._bounds.get(some)
+        if found is None:
+            found = self._bounds[some] = [self.row(e) for e in some if isinstance(e, Aff)]
+        return found
 
     def quotient(self, den: int, key: Key, const: int) -> Row:
         """floor of a row over outer columns as a row.

@@ -18,6 +18,7 @@ from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.glance import Glance
 from polyvolta.sched.loops.rows.linear import (
     FLOOR,
+    LOOP,
     Key,
     System,
     coefficient,
@@ -46,6 +47,7 @@ class Known(Glance):
         "_floors",
         "_implied",
         "_last",
+        "_loopless",
         "_met",
         "_nowhere",
         "_parent",
@@ -61,13 +63,14 @@ class Known(Glance):
         self._tab: Sparse | None = None  # what is known, and the floors that were asked for
         self._base: Sparse | None = None  # the same, these later; the very same one as long as there are none
         self._nowhere: bool | None = None
+        self._loopless: frozenset | None = None
         self._implied: dict[Key, int] = {}  # of rows that linear programs say follow, the least constants
         self._denied: dict[Key, tuple[int, int]] = {}  # and of others the greatest, by so many rows of the tableau
         self._excluded: dict[tuple, bool] = {}  # whether systems that were asked contradict it
         self._met: dict[tuple, dict[int, int] | None] = {}  # and integers where they don't, None where there are none
         self._points: dict[tuple, list[dict[int, int]]] = {}  # integers that satisfy systems, at ends of some rows
         self.needed: dict[tuple, list[tuple[Key, int]]] = {}  # of rows and equalities the rows that others don't imply
-        self.loops: dict[int, tuple[object, System]] = {}  # of loops, by identity, what they need (`hoisting.needs`)
+        self.loops: dict[tuple, tuple[object, System]] = {}  # of loops, by identity, what they need (`hoisting.needs`)
         self._last = Last()  # tableaus beside rows and equalities, and of how many floors they know
         self._floors = parent._floors.copy() if parent else set()
 
@@ -80,6 +83,15 @@ class Known(Glance):
         if found is None:
             found = self.columns.given[what] = Known(self.columns, self, system)
         return found
+
+    def loopless(self) -> frozenset:
+        """The rows and congruences that were given and speak of no loop."""
+        if self._loopless is None:
+            around = self._parent.loopless() if self._parent else frozenset()
+            rows = (*self._new, *self.mods[len(self._parent.mods) if self._parent else 0 :])
+            more = [row for row in rows if not any(LOOP <= c < FLOOR for c, _ in row[0])]
+            self._loopless = around.union(more) if more else around
+        return self._loopless
 
     # ---- tableaus
 
