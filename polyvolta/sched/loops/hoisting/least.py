@@ -32,7 +32,6 @@ from polyvolta.sched.loops.ast import (
     Block,
     Bound,
     Call,
-    Choice,
     Condition,
     Extreme,
     For,
@@ -48,13 +47,14 @@ from polyvolta.sched.loops.hoisting.needs import stating
 from polyvolta.sched.loops.hoisting.plain import implies
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sets import var
+from polyvolta.sets import Aff, var
 from polyvolta.sets.values.aff import Floor
 
 CALLS = 5  # calls that are written out, at most
 EACH = 3  # tests for each of them up to which they are left in loops, which may run for them alone
 NEXT, THEN = 15, 40  # tests at the next size from which on one more is little; and a second one
 FREE = 2  # the same where one more at the end spares one elsewhere
+CALLED = {Call}  # what code of calls alone is made of
 LIKE = 3  # values that may be apart, from the end on
 FEW, BELOW, MANY = 6, 10, 200  # the same of all, and below a condition; tests beyond which they are not looked for
 
@@ -265,7 +265,11 @@ class Run:
             self.run(node.body if self.hold(node.conditions, values) else node.other, values)
         elif isinstance(node, For) and node.upper:
             self.tests += 1
-            low, high = max([number(e, values) for e in node.lower]), min([number(e, values) for e in node.upper])
+            low, high = number(node.lower[0], values), number(node.upper[0], values)
+            for e in node.lower[1:]:
+                low = max(low, number(e, values))
+            for e in node.upper[1:]:
+                high = min(high, number(e, values))
             self._each(node, range(low, high + 1, node.step), values)
         elif isinstance(node, Block) and self.marks:
             self.run(node.body, values)
@@ -275,7 +279,7 @@ class Run:
     def _each(self, node: For, passes: range, values: Mapping[str, int]) -> None:
         """What runs in each iteration of a loop, which is a test; calls alone, as they are, are counted at once."""
         n = len(passes)
-        if not self.put and self.tests + n <= self.limit and all(isinstance(c, Call) for c in node.body):
+        if not self.put and self.tests + n <= self.limit and {*map(type, node.body)} == CALLED:
             if n:
                 self.tests += n
                 self.met.update(map(id, node.body))
@@ -303,9 +307,10 @@ class Run:
 
 def number(bound: Bound, values: Mapping[str, int]) -> int:
     """A bound with values put in; undecided where it speaks of more."""
-    if isinstance(bound, Extreme):
-        return (min if bound.kind == "min" else max)([number(e, values) for e in bound.terms])
-    if isinstance(bound, Choice):  # its conditions are no tests of their own
+    if not isinstance(bound, Aff):
+        if isinstance(bound, Extreme):
+            return (min if bound.kind == "min" else max)([number(e, values) for e in bound.terms])
+        # conditions of a choice are no tests of their own
         return number(bound.then if Run().hold(bound.conditions, values) else bound.other, values)
     total = bound.const
     for atom, c in bound.terms:  # as `Aff.evaluate` does, but for so many of them

@@ -156,7 +156,7 @@ def _asked(body: Sequence[Ast], n: Aff) -> Iterator[int]:
 def _late(body: Sequence[Ast], name: str, bound: int) -> bool:
     """Whether at a value below another one code that is decided finds few calls, or none, after many tests."""
     for value in range(1, bound):
-        run = Run(CALLS, LONG, True)
+        run = Run(CALLS, LONG, True, False)
         with suppress(Undecided):
             run.run(body, {name: value})
             if run.tests > max(MANY, EACH * len(run.calls)):

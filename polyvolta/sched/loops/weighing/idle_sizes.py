@@ -62,7 +62,7 @@ def _for_nothing(known: Known, body: Sequence[Ast], name: str, value: int) -> in
     runs: list[Run] = []
     with suppress(Undecided):  # as soon as anything is called
         for at in where(known, name, value):
-            runs.append(Run(0, LONG, True))
+            runs.append(Run(0, LONG, True, False))
             runs[-1].run(body, at)
         return min([run.tests for run in runs], default=0)
     return 0
@@ -96,7 +96,7 @@ def nothing_up_to(known: Known, pieces: Sequence[Piece], name: str, last: int) -
 
 def _nothing(known: Known, pieces: Sequence[Piece], body: Sequence[Ast], name: str, value: int) -> bool:
     """Whether it is certain that nothing is called where a size has a value."""
-    run = Run(0, LONG, True)
+    run = Run(0, LONG, True, False)
     with suppress(Undecided):
         run.run(body, {name: value})
         return True

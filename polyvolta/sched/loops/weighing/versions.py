@@ -51,9 +51,14 @@ def value_apart(
     """
     found: list[tuple[float, str, int, list[tuple[Mapping[str, int], float]]]] = []
     for name in sorted(known.columns.sizes):
-        said = {v: list(_many(body, where(known, name, v))) for v in VALUES}
-        several = [v for v, each in said.items() if each and all(many for many, _, _ in each)]
-        for v in several if len(several) <= MOST else ():
+        said: dict[int, list[tuple[float, Mapping[str, int], float]]] = {}
+        for v in VALUES:
+            each = list(_many(body, where(known, name, v)))
+            if each and all(many for many, _, _ in each):
+                said[v] = each
+            if len(said) > MOST:
+                break
+        for v in said if len(said) <= MOST else ():
             many = max([many for many, _, _ in said[v]])
             if _little(known, body, name, v) and not _recurs(known, body, name, many):
                 found.append((-many, name, v, [one[1:] for one in said[v]]))
