@@ -228,7 +228,13 @@ def _along_slabs(n: int, ineqs: Sequence[Row]) -> Sequence[Row]:
     """The rows in coordinates in which slabs 0 <= f <= c are parallel to an axis, where a unit coefficient allows.
 
     So a tile 0 <= i - 128a <= 127 has the size that it has, and is not thin in the direction of a. Thin slabs come
-    first: of a tile within a tile the inner one.
+    first: of a tile within a tile the inner one, and of 0 <= x <= 127 within 0 <= 128a + x <= 4095 x, which stays.
+
+    >>> _along_slabs(2, [(0, -128, 1), (127, 128, -1), (0, 0, 1), (999, 0, -1)])  # over a and i
+    [(0, 0, 1), (127, 0, -1), (0, 128, 1), (999, -128, -1)]
+    >>> inner = [(0, 0, 1), (127, 0, -1), (0, 128, 1), (4095, -128, -1)]
+    >>> _along_slabs(2, inner) is inner
+    True
     """
     used: set[int] = set()
     known = {row[1:]: row[0] for row in ineqs}

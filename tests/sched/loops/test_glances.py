@@ -14,6 +14,7 @@ from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.hoisting.together import asked_apart, neighbours
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sets import var
 from tests.sched.campaign import data_of
 from tests.sched.loops.draw import tree
@@ -65,3 +66,32 @@ def test_loops_need_the_sizes_of_loops_inside_that_vary_with_none():
         (tuple(columns.aff(key, const).names()), const) for key, const in required(Known(columns), (nest,)).every_ge()
     }
     assert rows == {((n,), -1) for n in names}
+
+
+def test_what_a_loop_needs_is_remembered_by_what_is_known_of_sizes():
+    """Two loops inside need N >= 3, which goes without saying where N >= 5: not elsewhere, in either order."""
+    inside = [For(v, FROM_ZERO, (var("N") - 3,), 1, False, (S,)) for v in ("c1", "c2")]
+    for first in (True, False):
+        columns, case = Columns(["N"], ["N"]), System()
+        for depth in range(3):
+            columns.loop(depth)
+        key = ((columns.ids["N"], 1),)
+        case.ge(key, -5)
+        known, body = Known(columns), (For("c0", FROM_ZERO, (var("N"),), 1, False, (*inside,)),)
+        for where in (True, False) if first else (False, True):
+            rows = list(required(known.given(case) if where else known, body).every_ge())
+            assert ((key, -3) in rows) is not where
+
+
+def test_what_a_loop_needs_below_a_condition_is_found_where_nobody_knows_it():
+    """c0 >= 3 goes without saying where c0 >= 5 is known, and is part of what a loop needs where c0 >= 1 is."""
+    columns, case = Columns(["N"], ["N"]), System()
+    key = ((columns.loop(0), 1),)
+    for depth in range(1, 4):
+        columns.loop(depth)
+    inside = [For(v, FROM_ZERO, (var("c0") - 3,), 1, False, (S,)) for v in ("c2", "c3")]
+    around = loop("c1", "N", *inside)
+    case.ge(key, -5)
+    known = Known(columns)
+    assert (key, -3) not in list(required(known.given(case), (around,)).every_ge())
+    assert (key, -3) in list(required(known, (If((("ge", var("c0") - 1),), (around,)),)).every_ge())
