@@ -103,6 +103,19 @@ def expressions(bound: Bound) -> Iterator[Aff]:
             yield from expressions(inner)
 
 
+def looked_at(bound: Bound) -> Iterator[Aff]:
+    """The same, and those of the conditions that say which."""
+    if isinstance(bound, Aff):
+        yield bound
+    elif isinstance(bound, Choice):
+        yield from compared(bound.conditions)
+        yield from looked_at(bound.then)
+        yield from looked_at(bound.other)
+    else:
+        for inner in bound.terms:
+            yield from looked_at(inner)
+
+
 def within(node: Ast) -> tuple[Ast, ...]:
     """What stands in a node, of a condition in both branches."""
     if isinstance(node, Call):

@@ -2,18 +2,24 @@
 
 from contextlib import suppress
 from itertools import product
+from math import inf
 
 import pytest
 
 import polyvolta.sched.loops.scan as scans
+from polyvolta.sched.emit.run import run
+from polyvolta.sched.loops.ast import FROM_ZERO, Call, Choice, For, If
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.loops.walk import Scanner
+from polyvolta.sched.loops.weighing.sizes import counted as weighed
 from polyvolta.sched.loops.weighing.sizes import is_atomic
 from polyvolta.sched.tree import Schedule
-from polyvolta.sets import BudgetExceeded, aff, budget
+from polyvolta.sets import BudgetExceeded, PolyvoltaError, aff, budget, var
+from tests.sched.campaign import data_of
 from tests.sched.loops.counting import counted
+from tests.sched.loops.draw import tree
 from tests.sched.loops.oracle import deviation
 
 # (tree, the most tests at values of all sizes)
@@ -320,3 +326,30 @@ def test_a_bound_of_a_size_is_asked_for_at_all_remainders_of_others():
     )
     assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in (2, 3, 4, 5) for m in range(-2, 9))
     assert {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in most} == most
+
+
+@pytest.mark.parametrize("seed", [9101, 9102])
+def test_tests_are_counted_as_they_are_made(seed):
+    """All of them and those before each call, up to a number, though iterations that test the same are run once."""
+    beyond = 0
+    for number in range(60):
+        try:
+            found = scan(tree(data_of(seed, number), number % 2 == 0).schedule)
+        except PolyvoltaError:
+            continue
+        for n in (0, 1, 3, 9) if not found.extents else ():
+            at = dict.fromkeys(found.params, n)
+            tests, calls = counted(found.body, at), [*run(found, at)]
+            within = tests <= 300 and len(calls) <= 300
+            assert weighed(found.body, at, 300)[::2] == ((tests, len(calls)) if within else (inf, 0))
+            beyond += not within
+    assert beyond
+
+
+def test_iterations_differ_where_a_condition_of_a_bound_does():
+    """Two values of an inner loop where c0 <= 2, and four elsewhere."""
+    c0 = var("c0")
+    last = Choice((("ge", 2 - c0),), aff(1), aff(3))
+    inner = If((("ge", var("N") - 1),), (For("c1", FROM_ZERO, (last,), 1, False, (Call("S", (var("c1"),)),)),))
+    body = (For("c0", FROM_ZERO, (aff(5),), 1, False, (inner,)),)
+    assert weighed(body, {"N": 1}) == (counted(body, {"N": 1}), 0, 18)

@@ -38,7 +38,7 @@ from polyvolta.sched.loops.ast import (
     If,
     compared,
     each,
-    expressions,
+    looked_at,
     negation,
     within,
 )
@@ -54,6 +54,7 @@ CALLS = 5  # calls that are written out, at most
 EACH = 3  # tests for each of them up to which they are left in loops, which may run for them alone
 NEXT, THEN = 15, 40  # tests at the next size from which on one more is little; and a second one
 FREE = 2  # the same where one more at the end spares one elsewhere
+SOME = 2  # iterations up to which it isn't looked whether they are alike
 CALLED = {Call}  # what code of calls alone is made of
 LIKE = 3  # values that may be apart, from the end on
 FEW, BELOW, MANY = 6, 10, 200  # the same of all, and below a condition; tests beyond which they are not looked for
@@ -210,7 +211,7 @@ def _names(body: Sequence[Ast]) -> set[str]:
 def _own_names(node: Ast) -> set[str]:
     """The names in the bounds of a loop, or in a condition."""
     if isinstance(node, For):
-        return {n for bound in (*node.lower, *node.upper) for e in expressions(bound) for n in e.names()}
+        return {n for bound in (*node.lower, *node.upper) for e in looked_at(bound) for n in e.names()}
     return {n for e in compared(node.conditions) for n in e.names()} if isinstance(node, If) else set()
 
 
@@ -243,6 +244,7 @@ class Run:
     put: bool = True
     calls: list[Call] = field(default_factory=list)
     met: set[int] = field(default_factory=set)
+    varying: dict[int, bool] = field(default_factory=dict)
     tests: int = 0
     idle: int = 0
 
@@ -277,22 +279,41 @@ class Run:
             raise Undecided
 
     def _each(self, node: For, passes: range, values: Mapping[str, int]) -> None:
-        """What runs in each iteration of a loop, which is a test; calls alone, as they are, are counted at once."""
-        n = len(passes)
-        if not self.put and self.tests + n <= self.limit and {*map(type, node.body)} == CALLED:
-            if n:
+        """What runs in each iteration of a loop, which is a test; where calls stay as they are, alike ones at once."""
+        n, here = len(passes), dict(values)
+        if not self.put and n:
+            if self.tests + n <= self.limit and {*map(type, node.body)} == CALLED:
                 self.tests += n
                 self.met.update(map(id, node.body))
                 self.calls.extend(cast(tuple[Call, ...], node.body) * n)
-            return
-        here = dict(values)
+                return
+            if n > SOME and not self._varies(node):
+                tests, idle, called = self.tests, self.idle, len(self.calls)
+                self._once(node, passes[0], here)
+                tests, idle, new = self.tests - tests, self.idle - idle, self.calls[called:]
+                self.tests, self.idle = self.tests + (n - 1) * tests, self.idle + (n - 1) * idle
+                if len(self.calls) + (n - 1) * len(new) > self.most or self.tests > self.limit:
+                    raise Undecided
+                self.calls.extend(new * (n - 1))
+                return
         for v in passes:
-            before, called = self.idle - self.tests, len(self.calls)
-            self.tests += 1
-            here[node.var] = v
-            self.run(node.body, here)
-            if len(self.calls) == called:
-                self.idle = before + self.tests
+            self._once(node, v, here)
+
+    def _once(self, node: For, value: int, here: dict[str, int]) -> None:
+        """One iteration of a loop."""
+        before, called = self.idle - self.tests, len(self.calls)
+        self.tests += 1
+        here[node.var] = value
+        self.run(node.body, here)
+        if len(self.calls) == called:
+            self.idle = before + self.tests
+
+    def _varies(self, node: For) -> bool:
+        """Whether iterations of a loop may test something else, each."""
+        found = self.varying.get(id(node))
+        if found is None:
+            found = self.varying[id(node)] = node.var in _names(node.body)
+        return found
 
     def hold(self, conditions: Sequence[Condition], values: Mapping[str, int]) -> bool:
         return all(self._holds(c, values) for c in conditions)
