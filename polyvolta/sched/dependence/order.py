@@ -341,7 +341,7 @@ def _distance(
     return _Form(plain) if any(row[1:]) else row[0]
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _sparse(e: Aff, params: tuple[str, ...], iterators: tuple[str, ...]) -> tuple[tuple[int, int], ...] | None:
     """(position, coefficient) of the terms, the parameters first; None where there are floors."""
     out = []
@@ -352,7 +352,7 @@ def _sparse(e: Aff, params: tuple[str, ...], iterators: tuple[str, ...]) -> tupl
     return tuple(out)
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def _knife(
     n: int,
     params: tuple[str, ...],

@@ -120,7 +120,7 @@ def _half(row: Row) -> Conjunct:
     return Conjunct(len(row) - 1, (), (), (tight,))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _row(c: Conjunct, params: tuple[str, ...], source: Time, sink: Time) -> Row | None:
     """The distance over (1, dimensions) after what the equalities of the pairs say; None where it has floors."""
     out = [0] * (1 + c.n + len(c.divs))
@@ -157,21 +157,21 @@ def _names(params: tuple[str, ...], xs: tuple[str, ...], ys: tuple[str, ...]) ->
     return (*params, *xs, *[f"{y}#" for y in ys])
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _delta(source: Time, sink: Time) -> Aff:
     """The distance."""
     (_, e), (ys, f) = source, sink
     return f.rewrite(lambda n: var(f"{n}#") if n in ys else var(n)) - e
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def _knife(names: tuple[str, ...], delta: Aff, sign: int) -> Conjunct | None:
     """The points where an expression is > 0 (sign 1), 0, or <= 0 (sign -2)."""
     row = ("ge", delta - 1) if sign == 1 else ("ge", -delta) if sign else ("eq", delta)
     return RowBuilder(names).conjunct([row])
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def _solved_distance(c: Conjunct, params: tuple[str, ...], source: Time, sink: Time) -> Aff:
     """The distance after what the equalities of the pairs say of dimensions."""
     dims = _solved(c, _names(params, source[0], sink[0]))

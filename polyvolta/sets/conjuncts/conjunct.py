@@ -129,7 +129,7 @@ def nothing(n: int) -> Conjunct:
     return Conjunct(n, (), (), ((-1,) + (0,) * n,))
 
 
-@remembered(1 << 16)
+@remembered(1 << 12)
 def _point(c: Conjunct) -> tuple[int, ...] | None:
     if c.eqs or c.divs:
         point = integer.sample(c.n + len(c.divs), c.eqs, c.all_ineqs())
@@ -204,12 +204,12 @@ def made_stronger(
     return None if form is None else Conjunct(n, *form)
 
 
-@remembered(1 << 15)
+@remembered(1 << 12)
 def _normalised(n: int, divs: tuple[Div, ...], eqs: tuple[Row, ...], ineqs: tuple[Row, ...]) -> Conjunct | None:
     return made(n, divs, eqs, ineqs)
 
 
-@remembered(1 << 15)
+@remembered(1 << 12)
 def reindex(c: Conjunct, n: int, places: tuple[int, ...]) -> Conjunct:
     """The conjunct over `n` dimensions, its own dimension d standing at position `places[d]` (injective)."""
     if n == c.n and places == tuple(range(n)):
@@ -246,7 +246,7 @@ def conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
     return _conjoin(a, b)
 
 
-@remembered(1 << 15)
+@remembered(1 << 12)
 def _conjoin(a: Conjunct, b: Conjunct) -> Conjunct | None:
     if a.eqs and b.eqs:
         both = juxtaposed(a, b)

@@ -25,7 +25,7 @@ from .normal import defining_rows
 Box = tuple[tuple[float, float], ...]  # for each dimension its least and greatest integer, infinite without a bound
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def implied(a: Conjunct, b: Conjunct) -> bool:
     """Whether every point of `a` is a point of `b`, whose divs must be known.
 
@@ -41,7 +41,7 @@ def implied(a: Conjunct, b: Conjunct) -> bool:
     return True
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def plainly_implied(a: Conjunct, b: Conjunct) -> bool:
     """Whether it is seen without a search that every point of `a` is a point of `b`, whose divs must be known."""
     both, rows = _unsaid(a, b)
@@ -51,7 +51,7 @@ def plainly_implied(a: Conjunct, b: Conjunct) -> bool:
     return all(map(facts.plainly_imply, rows))
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def doubtful(a: Conjunct, b: Conjunct) -> tuple[Row, ...]:
     """The rows `>= 0` of `b` (an equality is two) that `a` does not plainly imply, over `juxtaposed(a, b)`.
 
@@ -78,7 +78,7 @@ def _unsaid(a: Conjunct, b: Conjunct) -> tuple[Conjunct, list[Row]]:
     return both, [*rows, *eqs, *map(negate, eqs)]
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def box(c: Conjunct) -> Box:
     """(low, high) for each dimension, as far as rows that speak of it alone say; linear."""
     low, high = [-inf] * c.n, [inf] * c.n
@@ -95,7 +95,7 @@ def box(c: Conjunct) -> Box:
     return tuple(zip(low, high, strict=True))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def lower_bounds(c: Conjunct) -> dict[Row, int]:
     """For forms of several dimensions their lower bounds, by rows that speak of nothing else; linear."""
     end, found = 1 + c.n, {}
@@ -119,13 +119,13 @@ def plainly_apart(a: Conjunct, b: Conjunct) -> bool:
     return any(mine[form] > theirs[form] for form in mine.keys() & theirs.keys())
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _opposites(c: Conjunct) -> dict[Row, int]:
     """For forms of several dimensions their upper bounds; see `lower_bounds`."""
     return {negate(form): -low for form, low in lower_bounds(c).items()}
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     """Disjoint conjuncts whose union is the points of `a` that are not in `b`, whose divs must be known.
 
@@ -140,7 +140,7 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     return _outside(a, b, rows)
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def cut(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     """`subtract` of two conjuncts that are known to have a common point."""
     spend(2 + len(b.ineqs) + len(b.eqs))

@@ -37,7 +37,7 @@ CONE = 4  # existentials of which a common direction is looked for: a cone may h
 ROWS_WORTH_PRUNING = 10  # where elimination has added rows, a linear program per row pays for itself
 
 
-@remembered(1 << 15)
+@remembered(1 << 12)
 def project(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     """The conjunct over the other dimensions; `drop` are positions of dimensions, ascending.
 
@@ -74,7 +74,7 @@ def _without(c: Conjunct, drop: tuple[int, ...]) -> Conjunct | None:
     return Conjunct(c.n - len(drop), (), tuple(map(take, eqs)), tuple(map(take, c.ineqs)))
 
 
-@remembered(1 << 15)
+@remembered(1 << 12)
 def differences(c: Conjunct, n_fixed: int) -> Conjunct | None:
     """The differences y - x of the pairs (x, y) that stand behind the first dimensions, which are kept; exact.
 
@@ -94,7 +94,7 @@ def differences(c: Conjunct, n_fixed: int) -> Conjunct | None:
     return None if found is None or (found if found.known else c).is_empty else found
 
 
-@remembered(1 << 15)
+@remembered(1 << 12)
 def compose(
     a: Conjunct | Beside,
     b: Conjunct | Beside,
@@ -364,7 +364,7 @@ def _remove(c: Conjunct, col: int, lower: list[Row], upper: list[Row]) -> Conjun
     return cj.made(c.n, divs, [take(wide(r)) for r in c.eqs], [take(wide(r)) for r in rows])
 
 
-@remembered(1 << 15)
+@remembered(1 << 12)
 def prune(c: Conjunct) -> Conjunct | None:
     """Drop inequalities that the others imply over the rationals: one small linear program each."""
     if c.is_empty:
@@ -409,7 +409,7 @@ def with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
     return (c,) if c.known else _with_known_divs(c)
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def _with_known_divs(c: Conjunct) -> tuple[Conjunct, ...]:
     base = 1 + c.n
     known = [base + k for k, d in enumerate(c.divs) if d is not None]

@@ -25,7 +25,7 @@ BREADTH = 6  # rows that one may become
 STEPS = 200  # matches of single rows that are tried for them
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def witnessed(a: Conjunct, b: Conjunct) -> bool:
     """Whether affine functions for the unknown divs of `b` are found that show every point of `a` to be one of `b`.
 

@@ -290,7 +290,7 @@ def _group(n: int, rows: tuple[Row, ...]) -> int:
     return polygon(rows) if n == 2 else _body(n, rows)
 
 
-@remembered(1 << 14)
+@remembered(1 << 12)
 def _body(n: int, rows: tuple[Row, ...]) -> int:
     """The number of solutions in three and more variables."""
     try:

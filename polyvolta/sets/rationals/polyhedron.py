@@ -56,7 +56,7 @@ def universe(n: int) -> Polyhedron:
     return Polyhedron(n)
 
 
-@remembered(1 << 13)
+@remembered(1 << 12)
 def _normal(n: int, eqs: tuple[Row, ...], ineqs: Sequence[Row], strict: Sequence[Row]) -> Polyhedron | None:
     solved = _solved(eqs)
     while solved is not None:

@@ -75,7 +75,7 @@ class Xor:
     bits: int
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 13)
 def _name_place(name: str) -> tuple:
     head = name.rstrip("0123456789")
     if head.isalpha():  # no other digits
@@ -389,7 +389,7 @@ class Aff(metaclass=Named):
         return html(str(self))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _names(e: Aff) -> frozenset[str]:
     found: set[str] = set()
     for atom, _ in e.terms:
@@ -471,7 +471,7 @@ def named(name: str) -> Aff:
     return Aff(((name, 1),))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 13)
 def _is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and name not in _WORDS
 
