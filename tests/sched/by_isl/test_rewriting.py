@@ -198,3 +198,17 @@ def test_elements_of_fields():
 def test_a_floor_that_has_one_value_where_a_function_has_any_is_that(f, wanted):
     build = isl.AstBuild.from_context(isl.Set("[n, m] -> { : n >= 0 }"))
     assert build.expr_from_pw_aff(isl.PwAff(f)).to_C_str() == wanted
+
+
+def test_expressions_may_nest_deeper_than_functions_may_call():
+    """A sum of 3,000 names, as a program adds them one by one, and the same in parentheses; islpy writes it so."""
+    names = [isl.AstExpr.from_id(isl.Id(f"x{k}")) for k in range(3000)]
+    left, right = names[0], names[-1]
+    for one in names[1:]:
+        left = left.add(one)
+    for one in names[-2::-1]:
+        right = one.add(right)
+    assert left.to_C_str() == " + ".join(f"x{k}" for k in range(3000))
+    assert left.substitute_ids({"x1": four}).to_C_str().startswith("x0 + 4 + x2 + ")
+    assert left.to_str().count("op: add") == 2999 and not left.macros()
+    assert right.to_C_str().startswith("x0 + (x1 + (x2 + ")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from polyvolta.sched.by_isl.kinds import ast_expr_op_type, ast_expr_type
 from polyvolta.sched.by_isl.plain import Plain, checks_arguments
@@ -23,6 +24,7 @@ from polyvolta.sets.by_isl.objects.lists import ListOf
 from polyvolta.sets.errors import kind_of
 
 Op = ast_expr_op_type
+T = TypeVar("T")
 
 SIGNS = {
     Op.and_: "&&", Op.and_then: "&&", Op.or_: "||", Op.or_else: "||", Op.add: "+", Op.sub: "-", Op.mul: "*",
@@ -129,9 +131,13 @@ class AstExpr(Plain):
 
     def substitute_ids(self, by: Mapping[str, AstExpr]) -> AstExpr:
         """With expressions in the place of names."""
-        if self.op is None:
-            return by.get(self.value, self) if isinstance(self.value, str) else self
-        return replace(self, args=tuple(e.substitute_ids(by) for e in self.args))
+
+        def put(e: AstExpr, args: Sequence[AstExpr]) -> AstExpr:
+            if e.op is None:
+                return by.get(e.value, e) if isinstance(e.value, str) else e
+            return replace(e, args=tuple(args))
+
+        return _folded(self, put)
 
     def is_equal(self, other: AstExpr) -> bool:
         """Whether both are written alike, of the same operations."""
@@ -206,19 +212,23 @@ class AstExpr(Plain):
 
     def to_C_str(self) -> str:  # noqa: N802 - isl's name
         """The text in C, parentheses where the operations need them."""
-        op, args = self.op, self.args
+        return _folded(self, AstExpr._in_c)
+
+    def _in_c(self, texts: Sequence[str]) -> str:
+        """The same, by the texts of the operands."""
+        op = self.op
         if op is None:
             return str(self.value)
-        sign = SIGNS.get(op)
-        if sign is not None:
-            return f"{self._operand(0)} {sign} {self._operand(1)}"
+        if op in SIGNS or op in (Op.minus, Op.address_of, Op.cond, Op.select):
+            texts = [self._operand(pos, text) for pos, text in enumerate(texts)]
+        if op in SIGNS:
+            return f"{texts[0]} {SIGNS[op]} {texts[1]}"
         if op is Op.minus:
-            return f"-{self._operand(0)}"
+            return f"-{texts[0]}"
         if op is Op.address_of:
-            return f"&{self._operand(0)}"
+            return f"&{texts[0]}"
         if op in (Op.cond, Op.select):
-            return f"{self._operand(0)} ? {self._operand(1)} : {self._operand(2)}"
-        texts = [e.to_C_str() for e in args]
+            return f"{texts[0]} ? {texts[1]} : {texts[2]}"
         if op is Op.call:
             return f"{texts[0]}({', '.join(texts[1:])})"
         if op is Op.access:
@@ -234,13 +244,12 @@ class AstExpr(Plain):
 
     def macros(self) -> set[str]:
         """The macros of `polyvolta.sched.to_c` that the text in C uses."""
-        own = {Op.fdiv_q: "floord", Op.min: "min", Op.max: "max"}.get(self.op) if self.op is not None else None
-        return {*([own] if own else [])}.union(*(e.macros() for e in self.args))
+        named = {Op.fdiv_q: {"floord"}, Op.min: {"min"}, Op.max: {"max"}}
+        return _folded(self, lambda e, inside: set[str]().union(named.get(e.op, ()) if e.op else (), *inside))
 
-    def _operand(self, pos: int) -> str:
-        """An operand as it stands beside its sign."""
+    def _operand(self, pos: int, text: str) -> str:
+        """The text of an operand as it stands beside its sign."""
         inner, outer = self.args[pos], self.op
-        text = inner.to_C_str()
         if inner.op is None or outer is None:
             return text
         own, around = _LEVEL[inner.op], _LEVEL[outer]
@@ -258,12 +267,29 @@ class AstExpr(Plain):
 
     def to_str(self) -> str:
         """isl's own text, of numbers, names and operations."""
+        return _folded(self, AstExpr._as_isl)
+
+    def _as_isl(self, texts: Sequence[str]) -> str:
+        """The same, by the texts of the operands."""
         if self.op is None:
             return f"{{ {'id' if isinstance(self.value, str) else 'val'}: {self.value} }}"
-        args = ", ".join(e.to_str() for e in self.args)
-        return f"{{ op: {self.op.name.rstrip('_')}, args: [ {args} ] }}"
+        return f"{{ op: {self.op.name.rstrip('_')}, args: [ {', '.join(texts)} ] }}"
 
     __str__ = to_str
+
+
+def _folded(e: AstExpr, f: Callable[[AstExpr, list[T]], T]) -> T:
+    """What a function makes of an expression and of what it makes of its operands; these may nest at any depth."""
+    found: dict[int, T] = {}
+    todo = [e]
+    while todo:
+        left = [one for one in todo[-1].args if id(one) not in found]
+        if left:
+            todo += left
+        else:
+            one = todo.pop()
+            found[id(one)] = f(one, [found[id(arg)] for arg in one.args])
+    return found[id(e)]
 
 
 def _of_two(op: ast_expr_op_type, what: str) -> Callable[[AstExpr, AstExpr], AstExpr]:
