@@ -132,11 +132,10 @@ def _keeping(f: Callable[..., Any], family: Any) -> Callable[..., Any]:  # noqa:
 
     @wraps(f)
     def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
-        wide = any(isinstance(x, family) and not isinstance(x, Narrowed) for x in args)
-        if wide and reflected:
-            return NotImplemented
-        found = f(*args, **named)
-        return found if wide else narrowed(found)
+        for x in args:
+            if not isinstance(x, Narrowed) and isinstance(x, family):
+                return NotImplemented if reflected else f(*args, **named)
+        return narrowed(f(*args, **named))
 
     return call
 

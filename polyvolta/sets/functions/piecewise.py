@@ -63,12 +63,14 @@ class Piecewise(Shown, metaclass=Named):
         return self
 
     def _fill(self, params: tuple[str, ...], space: Space, cells: Iterable[Cell]) -> None:
-        grouped: dict[Values, dict[Conjunct, None]] = {}
-        for c, values in cells:
-            grouped.setdefault(values, {})[c] = None
-        self.param_names, self.space = params, space.knowing(params)
-        self._cells = tuple((c, values) for values, cs in grouped.items() for c in cs)
-        self.folded = tuple((c, tuple(Extreme((e,)) for e in values)) for c, values in self._cells)
+        found = tuple(cells)
+        if len(found) > 1:
+            grouped: dict[Values, dict[Conjunct, None]] = {}
+            for c, values in found:
+                grouped.setdefault(values, {})[c] = None
+            found = tuple([(c, values) for values, cs in grouped.items() for c in cs])
+        self.param_names, self.space, self._cells = params, space.knowing(params), found
+        self.folded = tuple([(c, tuple([Extreme((e,)) for e in values])) for c, values in found])
 
     def _be(self, other: Piecewise) -> None:
         """Have what another function has."""
@@ -198,6 +200,8 @@ class Piecewise(Shown, metaclass=Named):
         check_function(other, what)
         if self.inp.key != other.inp.key:
             raise SpaceMismatch(f"{what} needs two functions on one space", where=f"{self.space}\n{other.space}")
+        if self.param_names == other.param_names:
+            return self, other if self.inp.dims == other.inp.dims else other._renamed(self.inp.dims)
         params = tuple(dict.fromkeys([*self.param_names, *other.param_names]))
         a, b = self.align_params(params), other.align_params(params)
         return a, b._renamed(a.inp.dims)

@@ -166,6 +166,14 @@ class RationalPwAff(metaclass=Named):
         den = lcm(self.den, other.den)
         return self.num * (den // self.den), other.num * (den // other.den), den
 
+    def _number(self) -> int | None:
+        """What its numerator plainly is everywhere, a number; None where that isn't seen at once."""
+        cells = self.num.cells
+        if len(cells) != 1 or any(cs for _, cs in self.nan.parts):
+            return None
+        ((c, (e,)),) = cells
+        return e.const if e.is_constant and c == cj.universe(c.n) else None
+
     def _either_nan(self, other: Any) -> Set:  # noqa: ANN401
         other = lifted(other, self.num)
         return (self.nan & other.domain()) | (other.nan & self.domain())
@@ -206,6 +214,9 @@ class RationalPwAff(metaclass=Named):
         NotAffine : the divisor varies.
         """
         other = lifted(other, self.num)
+        number = other._number()
+        if number and (other.param_names, other.num.inp) == (self.param_names, self.num.inp):
+            return self.of(self.num * (other.den if number > 0 else -other.den), self.den * abs(number), self.nan)
         found = [RationalPwAff(self.num.intersect_domain(self.num._set([])), 1, self._either_nan(other))]
         for points, e in other.num.pieces:
             if not e.is_constant and not self.num.intersect_domain(points).domain().is_empty():

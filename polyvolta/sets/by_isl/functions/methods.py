@@ -165,7 +165,7 @@ def expression(self: PwAff) -> Aff:
     """
     if not is_one_expression(self):
         raise NotAffine("the function is no single expression", where=str(self), hint="f.pieces lists its cases")
-    return self.pieces[0][1]
+    return self.cells[0][1][0]
 
 
 def as_aff(self: PwAff) -> PwAff:

@@ -29,6 +29,7 @@ from .methods import (
     extremes,
     gist_params,
     is_empty,
+    is_one_expression,
     narrowed,
     params,
     scale_down_val,
@@ -46,7 +47,7 @@ def reduced(num: PwAff, den: int) -> Any:  # noqa: ANN401
 
 
 def _expression(self: Any) -> Aff:  # noqa: ANN401
-    return self.expr if hasattr(self, "expr") else expression(self)
+    return expression(self) if isinstance(self, PwAff) or not hasattr(self, "expr") else self.expr
 
 
 # ---- floors, of functions and of constraints
@@ -82,7 +83,7 @@ def coefficient(self: Any, kind: Any, pos: int) -> Val:  # noqa: ANN401
 
 def _placed(self: Any) -> Any:  # noqa: ANN401
     """What knows of which dimensions and parameters it is: a function, or the space of a constraint."""
-    return self.get_space() if hasattr(self, "expr") else self
+    return self if isinstance(self, PwAff) or not hasattr(self, "expr") else self.get_space()
 
 
 def _floor(self: Any, pos: int) -> Floor:  # noqa: ANN401
@@ -168,6 +169,8 @@ def nan_on_space(space: Space) -> RationalPwAff:
 
 def is_quotient_of_one(self: RationalPwAff) -> bool:
     """Whether it is one expression by a number everywhere, or NaN."""
+    if is_one_expression(self.num):
+        return True  # and NaN nowhere
     return len(self.pieces) == 1 and is_universe(self.domain())
 
 
