@@ -301,18 +301,24 @@ class Member:
         return exact and self.frame.is_empty(self.eqs, (*self.ineqs, complement(row)))
 
     def _seen_below(self, tab: Tableau, row: Row) -> bool:
-        """Whether the tableau's vertex is an integer point with a negative value of the row, which is kept then."""
-        vertex, frame = tab.sample(), self.frame
-        if None in frame.divs:
-            point = (1, *[v for v, _ in vertex])
-            return all(den == 1 for _, den in vertex) and dot(row, point) < 0
-        if any(den != 1 for _, den in vertex[: frame.n]):
-            return False
-        point = lifted(frame.divs, [v for v, _ in vertex[: frame.n]])
-        if dot(row, point) >= 0 or not self.holds(point):
-            return False
-        self.points.append(point)
-        return True
+        """Whether the tableau's vertex is a point of the conjunct with a negative value of the row; it is kept then."""
+        point = self.at_vertex(tab.sample(), (row,))
+        if point is not None:
+            self.points.append(point)
+        return point is not None
+
+    def at_vertex(self, vertex: Sequence[tuple[int, int]], below: Iterable[Row]) -> Row | None:
+        """The integer point (1, x, q) of the conjunct at a tableau's `sample`, where some rows are negative.
+
+        None where there is none. Known divs may have other values than there: those at the point.
+        """
+        divs = self.frame.divs
+        needed = vertex if None in divs else vertex[: self.frame.n]
+        if any(v % den for v, den in needed):
+            return None
+        whole = [v // den for v, den in needed]
+        point = (1, *whole) if None in divs else lifted(divs, whole)
+        return point if all(dot(row, point) < 0 for row in below) and self.holds(point) else None
 
     def minimum(self, row: Row) -> int | None:
         """A lower bound of the row's integer values, the rational minimum rounded up; None if unbounded or empty."""

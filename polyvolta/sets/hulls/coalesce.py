@@ -33,7 +33,7 @@ from ..engine.integer import pushed
 from ..engine.rows import Row, negate, unbounded
 from ..errors import BudgetExceeded
 from . import between, boxes, joint
-from .covering import covers, valid_rows, with_remainders, wrapped
+from .covering import covers, not_implied, valid_rows, with_remainders, wrapped
 from .gist import irredundant
 from .pieces import Parts, Piece
 from .slices import Slices
@@ -51,6 +51,8 @@ PLAINLY = 400  # steps (some 5 ms) by the rows at hand alone; two of 2,950 rando
 FOR_HULLS = 2_000, 200  # steps for hulls in vain, and how many more for each piece
 FOR_WIDENING = 800  # steps to look for a piece that can be widened
 EFFORT = 100_000  # steps for all of the pieces
+FACETS = 48  # pairs of cutting rows up to which two pieces are wrapped; the 58 that made one had at most 30
+FOR_SPELT = 100  # steps for each piece where spelling out existentials makes more of them: mostly they stay more
 FOR_BOXES = 5_000, 20  # steps where pieces were boxes, which are mostly one by then, and how many more for each
 MANY = 6  # pieces from which on a point between two is looked for before anything else
 MOST_FLAT = 256  # up to which equalities of theirs are looked for: the hulls of more would take the effort in vain
@@ -82,12 +84,23 @@ def coalesced(pieces: Iterable[Conjunct]) -> tuple[Conjunct, ...]:
     """`coalesce` of pieces over the same dimensions."""
     pieces = tuple(pieces)
     flat = [_with_strides(p) for c in pieces for p in _spelt_out(c)]
-    found = coalesce_conjuncts(tuple(map(_flattened, flat) if MANY <= len(flat) <= MOST_FLAT else flat))
+    found = tuple(map(_flattened, flat) if MANY <= len(flat) <= MOST_FLAT else flat)
+    found = coalesce_conjuncts(found) if len(flat) <= len(pieces) else _soon_coalesced(found)
     if len(found) <= len(pieces):
         return found
     plain = coalesce_conjuncts(tuple([_with_strides(c) for c in pieces if c.known]))  # existentials stay as they are
     others = [c for c in dict.fromkeys(pieces) if not c.known and not c.is_empty]
     return (*plain, *[c for c in others if not any(plainly_implied(c, d) for d in plain)])
+
+
+@remembered(1 << 10)
+def _soon_coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
+    """`coalesce_conjuncts` where this takes few steps, else the pieces."""
+    try:
+        return bounded(FOR_SPELT * len(pieces), coalesce_conjuncts, pieces)
+    except BudgetExceeded:
+        spend(0)  # ends the caller where the budget was its own
+        return pieces
 
 
 def _spelt_out(c: Conjunct) -> tuple[Conjunct, ...]:
@@ -340,7 +353,7 @@ def _fused_by_wrapping(pieces: list[Piece], apart: Unfused, thorough: bool) -> l
     """At most one piece, for two that leave the list, of wrapped rows; the pairs that were tried leave `apart`."""
     for a, b in list(apart):
         hull, cuts_a, cuts_b = apart.pop((a, b))
-        if a not in pieces or b not in pieces or (thorough and a.gap(b)):
+        if a not in pieces or b not in pieces or len(cuts_a) * len(cuts_b) > FACETS or (thorough and a.gap(b)):
             continue
         both = _within_bounds(_wrapping, a, b, hull, cuts_a, cuts_b, thorough=thorough)
         if both is not None:
@@ -352,7 +365,7 @@ def _fused_by_wrapping(pieces: list[Piece], apart: Unfused, thorough: bool) -> l
 
 def _wrapping(a: Piece, b: Piece, hull: Member, cuts_a: list[Row], cuts_b: list[Row]) -> Piece | None:
     """One piece of the rows valid on both and of those that wrapping makes so, where these are enough."""
-    turned = [*wrapped(a.member, b.member, cuts_b), *wrapped(b.member, a.member, cuts_a)]
+    turned = not_implied(hull, [*wrapped(a.member, b.member, cuts_b), *wrapped(b.member, a.member, cuts_a)])
     if turned:
         both = Member(hull.frame, hull.eqs, (*hull.ineqs, *turned))
         if covers(both, cuts_a, cuts_b, (*a.beside, *b.beside)):
@@ -388,10 +401,19 @@ def _fuse_by_hull(p: Piece, q: Piece) -> Conjunct | None:
     """One conjunct for two pieces whose convex hull has no further point.
 
     None where it has floors and these have none: two points are simpler than a line between them that goes in strides.
+    Nor is one simpler that has more rows than both, and what is made of it has more yet.
     """
     fused = joint.fused(p.told, q.told)
-    found = fused and irredundant(fused)
-    return None if found and found.divs and not p.told.divs and not q.told.divs else found
+    fused = fused and prune(fused)
+    if not fused or _rows(fused) > _rows(p.told) + _rows(q.told):
+        return None
+    found = irredundant(fused)
+    return None if found.divs and not p.told.divs and not q.told.divs else found
+
+
+def _rows(c: Conjunct) -> int:
+    """How many rows a conjunct has."""
+    return len(c.eqs) + len(c.ineqs)
 
 
 def _fuse_by_strides(p: Piece, q: Piece) -> Conjunct | None:

@@ -141,18 +141,20 @@ def parting(
     here = _Walk(slice(size), steps, moves)
     there = _Walk(slice(size, len(rows)), steps, moves if _freely(a) and _freely(b) else _moves(b, steps, rows))
     q = _End(other, [dot(r, other) for r in rows])
-    ends = [end for k in open_a if min((end := there.down(q, k)).values[:size]) < 0]
+    found = [end for k in open_a if min((end := there.down(q, k)).values[:size]) < 0]
+    ends = [*{end.point: end for end in found}.values()]  # many walks lead to one
     if ends:
         yield from _out(ends, here, there)
         p = _End(start, [dot(r, start) for r in rows])
-        others = []
+        others: dict[Row, _End] = {}
         for k in open_b:
             end = here.down(p, size + k)
-            if min(end.values[size:]) < 0:
-                others.append(end)
+            if min(end.values[size:]) < 0 and end.point not in others:
+                others[end.point] = end
                 yield from _between(end, ends, here, there)
-        yield from _out(others, there, here)
-        a.deny([b.statements[k] for k in open_b if any(end.values[size + k] < 0 for end in others)])
+        left = [*others.values()]
+        yield from _out(left, there, here)
+        a.deny([b.statements[k] for k in open_b if any(end.values[size + k] < 0 for end in left)])
     b.deny([a.statements[k] for k in open_a if any(end.values[k] < 0 for end in ends)])
 
 
@@ -304,6 +306,8 @@ def _over(near: _End, far: _End, size: int, steps: Sequence[int]) -> Row | None:
     """The first point on the segment from an end in A to one in B at which rows of both fail; None if there is none."""
     p, q = near.point, far.point
     g = gcd(*[(y - x) // s for x, y, s in zip(p[1:], q[1:], steps, strict=False)])
+    if g == 1:  # the ends alone
+        return None
     first, last = g, 0  # the number of the first point that is not in A, and of the last one that is not in B
     for k, (x, y) in enumerate(zip(near.values, far.values, strict=True)):
         if k < size:
