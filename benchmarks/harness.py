@@ -39,9 +39,9 @@ class Row:
 
 
 def memos() -> list:
-    """Every memo of the package that has been imported."""
+    """Every memo of the package that has been imported, but the tables of isl's names, which a process makes once."""
     found = [f for f in gc.get_objects() if isinstance(f, functools._lru_cache_wrapper)]
-    return [f for f in found if (f.__module__ or "").startswith("polyvolta")]
+    return [f for f in found if (f.__module__ or "").startswith("polyvolta") and "of_isl" not in f.__module__]
 
 
 def once(side: Side) -> float:
