@@ -143,6 +143,7 @@ def coalesce_conjuncts(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
         return ended.told
 
 
+@remembered(1 << 10)
 def plainly_coalesced(pieces: tuple[Conjunct, ...]) -> tuple[Conjunct, ...]:
     """`coalesce_conjuncts` by the rows at hand alone, a fraction of the time: no hulls, and nothing is widened."""
     if len(pieces) < 2:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import NamedTuple
 
+from ..budgets import remembered
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct, Row, lifted, moved_divs, shared_divs
 from ..conjuncts.implies import cut, plainly_apart, subtract
@@ -39,23 +40,43 @@ def best(optima: Sequence[Sequence[Valued]], sign: int) -> list[Valued]:
     """
     if len(optima) == 1:
         return list(optima[0])
-    pieces = [(at, p) for at, optimum in enumerate(optima) for p in optimum]
+    pieces = _told_once(optima)
     knives: list[list[Conjunct]] = [[] for _ in pieces]
-    for j, (later, y) in enumerate(pieces):
-        for i, (earlier, x) in enumerate(pieces[:j]):
-            both = None if earlier == later or plainly_apart(x.domain, y.domain) else cj.conjoin(x.domain, y.domain)
+    for j, (values, later, y) in enumerate(pieces):
+        for i, (others, earlier, x) in enumerate(pieces[:j]):
+            apart = values == others or earlier == later >= 0 or plainly_apart(x.domain, y.domain)
+            both = None if apart else cj.conjoin(x.domain, y.domain)
             point = None if both is None else cj.sample(both)
             if both is None or point is None:
                 continue
             divs, gaps = _gaps(x, y, sign)
-            worse, rest = _compared(both, point, divs, gaps)
+            worse, rest = _compared(both, point, divs, tuple(gaps))
             for beaten, winner, orders, kept in ((knives[i], y, worse, rest), (knives[j], x, rest, worse)):
                 if orders:  # wholly, or in some of the orders
                     beaten += [_knife(winner.domain, divs, order) if kept else winner.domain for order in orders]
     left = [
-        p._replace(domain=c) for (_, p), found in zip(pieces, knives, strict=True) for c in _without(p.domain, found)
+        p._replace(domain=c) for (*_, p), found in zip(pieces, knives, strict=True) for c in _without(p.domain, found)
     ]
     return fused([p._replace(domain=c) for p in left if (c := prune(p.domain)) is not None])
+
+
+def _told_once(optima: Sequence[Sequence[Valued]]) -> list[tuple[int, int, Valued]]:
+    """The pieces of optima, those with the same values as few as rows at hand make them, each behind two numbers.
+
+    Pieces with one first number have the same values, those with one second number lie apart; -1 says nothing. Optima
+    of parts that are alike, as of the accesses of a stencil, have most of their values in common.
+    """
+    alike: dict[tuple, list[tuple[int, Valued]]] = {}
+    for at, optimum in enumerate(optima):
+        for p in optimum:
+            alike.setdefault((p.divs, p.values), []).append((at, p))
+    told = []
+    for number, some in enumerate(alike.values()):
+        if len(some) > 1 and all(p.domain.known for _, p in some):
+            whole = plainly_coalesced(tuple([p.domain for _, p in some]))
+            some = [(-1, some[0][1]._replace(domain=c)) for c in whole] if len(whole) < len(some) else some
+        told += [(number, at, p) for at, p in some]
+    return told
 
 
 def fused(pieces: Sequence[Valued]) -> list[Valued]:
@@ -130,7 +151,8 @@ def _gaps(x: Valued, y: Valued, sign: int) -> tuple[Divs, list[Row]]:
     return divs, gaps
 
 
-def _compared(both: Conjunct, point: Row, divs: Divs, gaps: Sequence[Row]) -> tuple[list[Order], list[Order]]:
+@remembered(1 << 12)
+def _compared(both: Conjunct, point: Row, divs: Divs, gaps: tuple[Row, ...]) -> tuple[list[Order], list[Order]]:
     """The orders of two values that occur where both are: those in which the second is better, and the others.
 
     An order is one of the first outputs that differ and how they do, or that none does. `point` is one of both.

@@ -5,7 +5,8 @@ from itertools import product
 
 import pytest
 
-from polyvolta.sets import Map, Set
+from polyvolta.sets import Map, Set, budget
+from polyvolta.sets.optima import unions
 
 SIDE = range(-7, 15)
 
@@ -147,3 +148,26 @@ def test_the_best_of_pieces_with_different_strides():
         found = {x: [i for _, values in STRIDED for i in values(n, x)] for x in range(-4, 14)}
         wanted = {(x, max(values)) for x, values in found.items() if values}
         assert set(best.fix(N=n).intersect_domain(inside).points()) == wanted
+
+
+def test_the_same_values_of_several_pieces_are_compared_once():
+    """The next point that touches the same line, of nine that each touches: most pairs say it in the same way."""
+    near, n = list(product(range(3), repeat=2)), 11
+    text = "; ".join(f"[i, j] -> [i + {a}, floor((j + {b})/8)] : 0 <= i < N and 0 <= j < N" for a, b in near)
+    touched = Map(f"[N] -> {{ {text} }}")
+    same = touched.apply_range(touched.reverse()) & Map("{ [i, j] -> [k, l] : k > i or (k = i and l > j) }")
+    with budget(5_500):
+        soon = same.lexmin()
+    lines = {(i, j): {(i + a, (j + b) // 8) for a, b in near} for i, j in product(range(n), repeat=2)}
+    wanted = set()
+    for p, own in lines.items():
+        later = [q for q, others in lines.items() if q > p and own & others]
+        wanted |= {(*p, *min(later))} if later else set()
+    assert set(soon.fix(N=n).wrap().flatten().points()) == wanted
+
+
+def test_comparisons_are_remembered(monkeypatch):
+    m = Map("[N] -> { [i] -> [2i + N] : i < N; [i] -> [3i] : i >= 0; [i] -> [i + 5] : i <= 2N }")
+    first = m.lexmax()
+    monkeypatch.setattr(unions, "_occurs", None)
+    assert m.lexmax() == first
