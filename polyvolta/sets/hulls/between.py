@@ -175,6 +175,34 @@ def stray(hull: Member, a: Member, b: Member, moves: Sequence[Point]) -> bool:
     return any(hull.holds(z) and not a.holds(z) and not b.holds(z) for z in (lifted(divs, p) for p in seen))
 
 
+def alone(c: Conjunct, eqs: Sequence[Row], ineqs: Sequence[Row], within: Sequence[Member]) -> set[Row]:
+    """Inequalities of a conjunct of which each alone fails at a point that is seen beside it: they are needed.
+
+    The points are those where walks leave it, so most of them are behind one row. O(rows) for each of them.
+
+    Parameters
+    ----------
+    eqs, ineqs : its rows over the columns of a frame.
+    within : members of that frame; each point is in one of them.
+
+    >>> from polyvolta.sets import Set
+    >>> from polyvolta.sets.conjuncts.frame import Frame
+    >>> ((_, (c, all)),) = Set("{ [i] : 0 <= i <= 9 and i <= 20; [i] : i >= -5 }").parts
+    >>> m, within = Frame((c, all)).members
+    >>> sorted(alone(c, m.eqs, (*m.ineqs, (20, -1)), [within]))
+    [(0, 1), (9, -1)]
+    """
+    found = set[Row]()
+    divs = within[0].frame.divs if within else ()
+    for x in () if None in divs else walked(c)[1]:
+        z = lifted(divs, x)
+        failing = [row for row in ineqs if dot(row, z) < 0]
+        if len(failing) == 1 and failing[0] not in found and not any(dot(row, z) for row in eqs):
+            if any(m.holds(z) for m in within):
+                found.add(failing[0])
+    return found
+
+
 def _meets(values: Iterable[tuple[int, int]]) -> bool:
     """Whether all rows hold somewhere behind the end of a segment; given are their values there and at its start."""
     low, above, high, below = 0, 1, 1, 0  # from low / above to high / below as many times the segment's length behind

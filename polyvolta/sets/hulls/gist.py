@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="Relation")
 
+LONG = 8  # rows from which on it is worth a walk to see which are needed
 FEW = 3  # pieces of a context up to which each is looked at
 FOR_A_ROW = 150  # steps (some 3 ms) to show that a row goes over the integers that does not over the rationals
 
@@ -193,9 +194,10 @@ def gist_conjunct(c: Conjunct, context: tuple[Conjunct, ...]) -> Conjunct | None
         return None
     free = [r for r in own.ineqs if not all(_plainly(k, r) for k in pieces)]
     ineqs = list(_needed(frame, own.eqs, free, pieces)) if all(meeting) else free
+    alone = between.alone(c, own.eqs, ineqs, pieces) if c.divs or len(ineqs) > LONG else ()
     for row in list(ineqs):
         rest = [r for r in ineqs if r is not row]
-        if _implied(frame, own.eqs, rest, row, pieces):
+        if row not in alone and _implied(frame, own.eqs, rest, row, pieces):
             ineqs = rest
     eqs = [r for r in own.eqs if not all(_plainly(k, r) and _plainly(k, negate(r)) for k in pieces)]
     eqs = _untied(eqs, 1 + c.n)

@@ -96,8 +96,11 @@ def _hulls(a: Conjunct, b: Conjunct, near: tuple[Walked, Walked] = NOTHING) -> I
         r for r in valid_rows(frame, p, q, {*cuts_p, *cuts_q}).statements if any(r[k] for k in apart) or not any(r[1:])
     ]
     dims = [k for k in active if k <= frame.n]
+    most = sum(len(m.eqs) + len(m.ineqs) for m in frame.members) + len(frame.given)  # one of more rows is no simpler
     for columns in (dims, active) if len(dims) < len(active) else (active,):
         eqs, ineqs = _hull(frame.width, columns, active, corners)
+        if len(eqs) + len(ineqs) + len(idle) > most:
+            continue
         hull = Member(frame, eqs, (*ineqs, *idle))
         hull.points += [x for x in points if hull.holds(x)]
         if not all(p.holds(x) or q.holds(x) for x in hull.points):

@@ -6,6 +6,10 @@ import random
 import pytest
 
 from polyvolta.sets import Map, Set, budget
+from polyvolta.sets.conjuncts.conjunct import lifted
+from polyvolta.sets.conjuncts.frame import Frame
+from polyvolta.sets.engine.rows import dot
+from polyvolta.sets.hulls import between
 from polyvolta.sets.hulls import gist as gisting
 
 EQUAL = [  # this, context, left, whether isl's is the same
@@ -288,3 +292,29 @@ def test_of_tuples_that_an_empty_context_does_not_have_nothing_is_left():
     m, nowhere = Map("{ A[i] -> B[i] : i > 0; B[i] -> A[i] : i > 1 }"), Set("{ B[i] : i > 0 and i < 0 }")
     assert m.gist_domain(nowhere).is_equal(Map("{ B[i] -> A[j] }"))
     assert m.gist_range(nowhere).is_equal(Map("{ A[i] -> B[j] }"))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_that_a_walk_shows_to_be_needed_are(seed):
+    """Of each a point is found by enumeration at which it fails alone, in the context."""
+    rng = random.Random(seed)
+    text = f"0 <= i <= {rng.randint(5, 12)} and 0 <= j <= {rng.randint(5, 12)} and i + j <= {rng.randint(8, 24)}"
+    text += f" and {rng.randint(0, 1)} <= (i + {rng.randint(1, 3)}*j) mod 5 <= {rng.randint(2, 4)}"
+    ((c,),) = (cs for _, cs in Set(f"{{ [i, j] : {text} }}").parts)
+    context = Set("{ [i, j] : 3i >= j - 1 }").parts[0][1]
+    frame = Frame((c, *context))
+    own, *pieces = frame.members
+    points = [lifted(frame.divs, x) for x in itertools.product(range(-2, 16), repeat=2)]
+    points = [z for z in points if pieces[0].holds(z)]
+    for row in between.alone(c, own.eqs, own.ineqs, pieces):
+        assert any([r for r in own.ineqs if dot(r, z) < 0] == [row] for z in points)
+
+
+def test_rows_that_a_walk_shows_to_be_needed_are_not_asked_for(monkeypatch):
+    ((c,),) = (cs for _, cs in Set("{ [i, j] : 0 <= i <= 20 and 0 <= j <= 20 and 1 <= (i + j) mod 5 <= 3 }").parts)
+    asked = []
+    implied = gisting._implied
+    monkeypatch.setattr(gisting, "_implied", lambda *given: asked.append(given[3]) or implied(*given))
+    gisting.gist_conjunct.cache_clear()
+    assert gisting.irredundant(c) == c
+    assert len(asked) < len(c.ineqs)
