@@ -343,9 +343,9 @@ def widest(known: Known, systems: Sequence[System]) -> list[System]:
     return out
 
 
-def uncovered(known: Known, systems: Sequence[System], either: Sequence[Sequence[System]] = ()) -> bool:
+def uncovered(known: Known, systems: Sequence[System]) -> bool:
     """Whether there is a place, as far as is known, at which none of some systems over outer columns holds."""
-    return next(elsewhere(known, systems, either), None) is not None
+    return next(elsewhere(known, systems), None) is not None
 
 
 def elsewhere(known: Known, systems: Sequence[System], either: Sequence[Sequence[System]] = ()) -> Iterator[System]:
