@@ -123,6 +123,23 @@ def within(node: Ast) -> tuple[Ast, ...]:
     return (*node.body, *node.other) if isinstance(node, If) and node.other else node.body
 
 
+def nodes(body: Sequence[Ast]) -> Iterator[Ast]:
+    """All nodes of some code, each before those in it."""
+    for node in body:
+        yield node
+        if not isinstance(node, Call):
+            yield from nodes(within(node))
+
+
+def asking(node: Ast) -> Iterator[Aff]:
+    """The expressions in the bounds of a loop, and what these are chosen by, or in a condition."""
+    if isinstance(node, For):
+        for bound in (*node.lower, *node.upper):
+            yield from looked_at(bound)
+    elif isinstance(node, If):
+        yield from compared(node.conditions)
+
+
 def length(body: Sequence[Ast]) -> int:
     """How many loops, conditions, blocks and calls some code has."""
     return sum([1 + length(within(node)) for node in body])
@@ -223,22 +240,14 @@ def comparisons(conditions: Sequence[Condition]) -> int:
 
 def endless(body: Sequence[Ast]) -> bool:
     """Whether a loop without an end is among some code."""
-    inner = list(body)
-    for node in inner:  # which grows
-        if isinstance(node, For) and not node.upper:
-            return True
-        inner += within(node)
-    return False
+    return any(isinstance(node, For) and not node.upper for node in nodes(body))
 
 
 def conditional(body: Sequence[Ast]) -> bool:
     """Whether a condition is among some code, or a part in which nothing runs."""
-    for node in body:
-        if not isinstance(node, Call) and (isinstance(node, If) or not node.body or conditional(node.body)):
-            return True
-    return False
+    return any(isinstance(node, If) or not (isinstance(node, Call) or node.body) for node in nodes(body))
 
 
 def has_loops(body: Sequence[Ast]) -> bool:
     """Whether a loop is among some code."""
-    return any(isinstance(node, For) or has_loops(within(node)) for node in body)
+    return any(isinstance(node, For) for node in nodes(body))

@@ -20,7 +20,7 @@ be: then no loop is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -36,11 +36,10 @@ from polyvolta.sched.loops.ast import (
     Extreme,
     For,
     If,
-    compared,
+    asking,
     each,
-    looked_at,
     negation,
-    within,
+    nodes,
 )
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.needs import stating
@@ -93,7 +92,7 @@ def least_apart(known: Known, body: tuple[Ast, ...], few: int = FEW, again: bool
         with suppress(Undecided):
             there.run(body, {name: end})
             many = there.tests > max(FEW, FREE * len(there.calls)) and not known.surely_excludes(_equal(col, end))
-            if many and any(id(c) not in there.met for c in _calls(body)):
+            if many and any(isinstance(n, Call) and id(n) not in there.met for n in nodes(body)):
                 last, total = _alike(known, body, name, there, end, step)
                 more: tuple[Condition, ...] = (("ge", step * (var(name) - last) - 1),)
                 inside = asked_once(body, more)
@@ -194,33 +193,15 @@ def _deciding(sizes: Set[str], body: Sequence[Ast]) -> Set[str]:
     """The sizes of which one may decide what code does; a loop that comes first always asks for those in its bounds."""
     if not body or isinstance(body[0], Block) and len(body) == 1:
         return frozenset()
-    first = sizes & _own_names(body[0]) if isinstance(body[0], For) else ()
+    first = sizes & _names(body[:1]) if isinstance(body[0], For) else ()
     if first:
         return first if len(first) == 1 else frozenset()
-    return sizes & _names(body)
+    return sizes & _names(nodes(body))  # a size that is in no bound or condition decides nothing
 
 
-def _names(body: Sequence[Ast]) -> set[str]:
-    """The names in bounds and conditions: a size that is in none of them decides nothing."""
-    out = set[str]()
-    for node in body:
-        out |= _own_names(node) | _names(within(node))
-    return out
-
-
-def _own_names(node: Ast) -> set[str]:
-    """The names in the bounds of a loop, or in a condition."""
-    if isinstance(node, For):
-        return {n for bound in (*node.lower, *node.upper) for e in looked_at(bound) for n in e.names()}
-    return {n for e in compared(node.conditions) for n in e.names()} if isinstance(node, If) else set()
-
-
-def _calls(body: Sequence[Ast]) -> Iterator[Call]:
-    for node in body:
-        if isinstance(node, Call):
-            yield node
-        else:
-            yield from _calls(within(node))
+def _names(some: Iterable[Ast]) -> set[str]:
+    """The names in the bounds of loops, and in conditions."""
+    return {name for node in some for e in asking(node) for name in e.names()}
 
 
 class Undecided(Exception):
@@ -312,7 +293,7 @@ class Run:
         """Whether iterations of a loop may test something else, each."""
         found = self.varying.get(id(node))
         if found is None:
-            found = self.varying[id(node)] = node.var in _names(node.body)
+            found = self.varying[id(node)] = node.var in _names(nodes(node.body))
         return found
 
     def hold(self, conditions: Sequence[Condition], values: Mapping[str, int]) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If, negation
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If, negation, nodes
 from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied
 from polyvolta.sched.loops.hoisting.met import closer
 from polyvolta.sched.loops.hoisting.plain import cases_of, periodic, under
@@ -304,6 +304,11 @@ def extent(known: Known, node: For) -> System:
     for key, const in known.columns.bounds(node.upper):
         out.ge(plus(1, key, -1, here), const)
     return out
+
+
+def of_columns(known: Known, body: Sequence[Ast]) -> bool:
+    """Whether all loops are of these columns: code of one case of sizes may be of another scan's, in which they are."""
+    return all(node.var in known.columns.ids for node in nodes(body) if isinstance(node, For))
 
 
 def required(known: Known, body: Sequence[Ast], loops: bool = True, below: bool = False) -> System:

@@ -39,7 +39,7 @@ from polyvolta.sched.loops.ast import (
     has_loops,
     mapped,
     negation,
-    within,
+    nodes,
 )
 from polyvolta.sched.loops.hoisting.either import said
 from polyvolta.sched.loops.hoisting.inside import asked_once
@@ -193,13 +193,12 @@ def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:
 
 def _simple(body: Sequence[Ast]) -> bool:
     """Whether no condition in some code has another branch, and nothing is marked."""
-    return all(not isinstance(n, Block) and not (isinstance(n, If) and n.other) and _simple(within(n)) for n in body)
+    return not any(isinstance(node, Block) or (isinstance(node, If) and node.other) for node in nodes(body))
 
 
 def _asked(node: Ast, c: Test) -> int:
     """How often the text of a node asks a test."""
-    own = isinstance(node, If) and c in node.conditions
-    return own + sum(_asked(inner, c) for inner in within(node))
+    return sum([isinstance(inner, If) and c in inner.conditions for inner in nodes((node,))])
 
 
 def _without(body: Sequence[Ast], c: Test) -> tuple[Ast, ...]:
@@ -215,8 +214,4 @@ def _without(body: Sequence[Ast], c: Test) -> tuple[Ast, ...]:
 
 def _few_calls(body: Sequence[Ast]) -> bool:
     """Whether some code is a few calls, without loops."""
-    return not has_loops(body) and sum(map(_calls, body)) <= CALLS
-
-
-def _calls(node: Ast) -> int:
-    return 1 if isinstance(node, Call) else sum(map(_calls, within(node)))
+    return not has_loops(body) and sum([isinstance(node, Call) for node in nodes(body)]) <= CALLS

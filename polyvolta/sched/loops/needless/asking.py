@@ -34,10 +34,10 @@ from polyvolta.sched.loops.ast import (
     For,
     If,
     negation,
-    within,
+    nodes,
 )
 from polyvolta.sched.loops.hoisting.branches import stride
-from polyvolta.sched.loops.hoisting.needs import extent, stating
+from polyvolta.sched.loops.hoisting.needs import extent, of_columns, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of, tied
 from polyvolta.sched.loops.needless.seen import Case, Part, Seen, Site, copied, rounds
 from polyvolta.sched.loops.rows.known import Known, difference
@@ -60,7 +60,7 @@ def without_needless(known: Known, body: tuple[Ast, ...], taken: float = 0) -> t
     ----------
     taken : steps that the code took: all questions together may take a part of that.
     """
-    if not any(map(_asks, body)) or not all(_is_known(known, node) for node in body):
+    if not any(map(_asks, nodes(body))) or not of_columns(known, body):
         return body
     seen = Seen(known, body)
     asking = _Asking(seen, FEWEST + SHARE * taken)
@@ -68,15 +68,8 @@ def without_needless(known: Known, body: tuple[Ast, ...], taken: float = 0) -> t
 
 
 def _asks(node: Ast) -> bool:
-    """Whether a condition is in some code, or a loop with several bounds."""
-    several = isinstance(node, For) and (len(node.lower) > 1 or len(node.upper) > 1)
-    return isinstance(node, If) or several or any(map(_asks, within(node)))
-
-
-def _is_known(known: Known, node: Ast) -> bool:
-    """Whether all loops are of these columns: code of one case of sizes may be of another scan's, in which they are."""
-    here = not isinstance(node, For) or node.var in known.columns.ids
-    return here and all(_is_known(known, inner) for inner in within(node))
+    """Whether a node is a condition, or a loop with several bounds."""
+    return isinstance(node, If) or (isinstance(node, For) and (len(node.lower) > 1 or len(node.upper) > 1))
 
 
 class _Asking:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from keyword import iskeyword, kwlist
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If, within
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Bound, Call, Choice, Condition, Extreme, For, If, nodes, within
 from polyvolta.sched.loops.notation.widths import Loops
 from polyvolta.sched.wrapped import word
 
@@ -68,23 +68,12 @@ def spelled(names: Sequence[str], taken: Collection[str] = (), python: bool = Tr
 
 def variables(body: Sequence[Ast]) -> list[str]:
     """The loop variables, each once, in the order in which they appear."""
-    found: dict[str, None] = {}
-    for node in body:
-        if isinstance(node, For):
-            found[node.var] = None
-        found.update(dict.fromkeys(variables(within(node))))
-    return list(found)
+    return list(dict.fromkeys([node.var for node in nodes(body) if isinstance(node, For)]))
 
 
 def statements(body: Sequence[Ast]) -> set[str]:
     """The statements that are called."""
-    found: set[str] = set()
-    inner = list(body)
-    for node in inner:  # which grows
-        if isinstance(node, Call):
-            found.add(node.statement)
-        inner += within(node)
-    return found
+    return {node.statement for node in nodes(body) if isinstance(node, Call)}
 
 
 def free_names(body: Sequence[Ast]) -> set[str]:

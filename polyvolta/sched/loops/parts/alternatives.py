@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, product
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, For, If, comparisons, has_loops, within
+from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, For, If, comparisons, has_loops, nodes
 from polyvolta.sched.loops.conditions import beyond, has_rows, length, uncovered, widest
 from polyvolta.sched.loops.few_values import united
 from polyvolta.sched.loops.hoisting.needs import CASES, WORTH, growth, of_remainders, of_sizes, seldom, stating
@@ -176,11 +176,9 @@ def asks_less(found: Sequence[Ast], loop: Sequence[Ast]) -> bool:
 
 def _compared(body: Sequence[Ast]) -> int:
     """How many comparisons the conditions in some code are."""
-    own = sum(comparisons(node.conditions) for node in body if isinstance(node, If))
-    return own + sum(_compared(within(node)) for node in body)
+    return sum([comparisons(node.conditions) for node in nodes(body) if isinstance(node, If)])
 
 
 def _asks(body: Sequence[Ast], name: str) -> bool:
     """Whether a condition in some code is of a name."""
-    own = any(isinstance(node, If) and any(mentions(c, name) for c in node.conditions) for node in body)
-    return own or any(_asks(within(node), name) for node in body)
+    return any(isinstance(node, If) and any(mentions(c, name) for c in node.conditions) for node in nodes(body))

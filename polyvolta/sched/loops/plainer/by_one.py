@@ -26,9 +26,9 @@ from polyvolta.sched.loops.ast import (
     Extreme,
     For,
     If,
-    compared,
+    asking,
     expressions,
-    within,
+    nodes,
 )
 from polyvolta.sets import Aff, var
 
@@ -73,17 +73,8 @@ def _plain(b: Bound) -> bool:
 
 def _spoken(body: Sequence[Ast], name: str) -> list[Aff]:
     """The expressions in some code that have a name, in order."""
-    out: list[Aff] = []
-    for node in body:
-        match node:
-            case Call(_, args):
-                out += args
-            case If(conditions):
-                out += compared(conditions)
-            case For(_, lower, upper):
-                out += [e for b in (*lower, *upper) for e in expressions(b)]
-        out += _spoken(within(node), name)
-    return [e for e in out if name in e.names()]
+    each = [node.args if isinstance(node, Call) else asking(node) for node in nodes(body)]
+    return [e for some in each for e in some if name in e.names()]
 
 
 def _with_terms(body: Sequence[Ast], f: Callable[[Aff], Aff]) -> tuple[Ast, ...]:

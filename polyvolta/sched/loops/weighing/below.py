@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 
-from polyvolta.sched.loops.ast import Ast, Block, Call, Condition, For, If, compared, has_loops, negation, within
+from polyvolta.sched.loops.ast import Ast, Block, Call, Condition, For, If, compared, has_loops, negation, nodes
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import CALLS, Run, Undecided
 from polyvolta.sched.loops.hoisting.needs import stating
@@ -99,7 +99,7 @@ def _told(body: tuple[Ast, ...], name: str, low: int | None, bound: int, groups:
 
 def _loops(body: Sequence[Ast]) -> int:
     """How many loops code has."""
-    return sum([isinstance(node, For) + (0 if isinstance(node, Call) else _loops(within(node))) for node in body])
+    return sum([isinstance(node, For) for node in nodes(body)])
 
 
 def _groups(

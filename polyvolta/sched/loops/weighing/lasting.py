@@ -22,7 +22,7 @@ from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, has_loops, nega
 from polyvolta.sched.loops.conditions import guarded, stated
 from polyvolta.sched.loops.hoisting.idle import many, natural
 from polyvolta.sched.loops.hoisting.inside import asked_once
-from polyvolta.sched.loops.hoisting.needs import extent, required, stating
+from polyvolta.sched.loops.hoisting.needs import extent, of_columns, required, stating
 from polyvolta.sched.loops.rows.known import Known, sides
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.writer import Writer
@@ -32,7 +32,7 @@ LENGTH = 10_000  # tests beyond which a loop lasts: it is as long as a size is, 
 
 def lasting_apart(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
     """The same code with sizes before loops, without which they last for nothing."""
-    if not _beside(body) or not all(_is_known(known, node) for node in body):
+    if not _beside(body) or not of_columns(known, body):
         return body
     return _asked(known, body, writer, False)
 
@@ -75,12 +75,6 @@ def _asked(known: Known, body: Sequence[Ast], writer: Writer, beside: bool) -> t
                 loop = replace(node, body=_asked(there, node.body, writer, False))
                 out += guarded(conditions, asked_once((loop,), conditions) if conditions else (loop,), node.at)
     return tuple(out)
-
-
-def _is_known(known: Known, node: Ast) -> bool:
-    """Whether all loops are of these columns: code of one case of sizes may be of another scan's, in which they are."""
-    here = not isinstance(node, For) or node.var in known.columns.ids
-    return here and all(_is_known(known, inner) for inner in within(node))
 
 
 def _needed(known: Known, loop: For) -> Iterator[System]:

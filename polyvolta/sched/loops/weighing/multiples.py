@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, product, starmap
+from itertools import islice, product, starmap
 from math import ceil, floor, gcd
 
-from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, compared, comparisons, expressions, within
+from polyvolta.sched.loops.ast import Ast, Block, For, If, asking, comparisons, expressions, nodes
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.idle import number_of_ways, ways_to_calls
 from polyvolta.sched.loops.hoisting.needs import less, stating
@@ -43,7 +43,7 @@ def multiples_before(known: Known, body: tuple[Ast, ...], writer: Writer, asked:
     ----------
     asked : tests around the code, which are for nothing, too, where it calls nothing.
     """
-    if len(body) != 1 or len(known.columns.sizes) < 2 or isinstance(body[0], Call) or not _scaled(body):
+    if len(body) != 1 or len(known.columns.sizes) < 2 or not any(map(_scaled, nodes(body))):
         return body
     node = body[0]
     if isinstance(node, If | Block):
@@ -88,7 +88,9 @@ def _steps(known: Known, body: Sequence[Ast]) -> Iterator[tuple[int, tuple[int, 
     column.
     """
     found: dict[int, tuple[int, Key, int]] = {}
-    for node in _loops(body):
+    for node in nodes(body):
+        if not isinstance(node, For):
+            continue
         col = known.columns.ids[node.var]
         lows = [known.columns.row(e) for bound in node.lower for e in expressions(bound)]
         key, const = min(lows, key=lambda row: len(row[0]))
@@ -98,26 +100,10 @@ def _steps(known: Known, body: Sequence[Ast]) -> Iterator[tuple[int, tuple[int, 
     yield from found.items()
 
 
-def _scaled(body: Sequence[Ast]) -> bool:
+def _scaled(node: Ast) -> bool:
     """Whether a loop has a step, or a bound or a condition a multiple or a floor: else nothing asks for multiples."""
-    for node in body:
-        if isinstance(node, For):
-            if node.step > 1:
-                return True
-            some = chain.from_iterable(map(expressions, (*node.lower, *node.upper)))
-        else:
-            some = compared(node.conditions) if isinstance(node, If) else ()
-        if any(abs(v) > 1 or not isinstance(atom, str) for e in some for atom, v in e.terms) or _scaled(within(node)):
-            return True
-    return False
-
-
-def _loops(body: Sequence[Ast]) -> Iterator[For]:
-    for node in body:
-        if isinstance(node, For):
-            yield node
-        if not isinstance(node, Call):
-            yield from _loops(node.body)
+    step = isinstance(node, For) and node.step > 1
+    return step or any(abs(v) > 1 or not isinstance(atom, str) for e in asking(node) for atom, v in e.terms)
 
 
 def _multiples(known: Known, way: System) -> Iterator[Row]:

@@ -24,7 +24,7 @@ from dataclasses import replace
 from itertools import chain, product
 from math import floor, inf
 
-from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, comparisons, expressions, within
+from polyvolta.sched.loops.ast import Ast, Block, Call, For, If, comparisons, expressions, nodes, within
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.needs import less, needs, stating
 from polyvolta.sched.loops.rows.columns import Row
@@ -102,15 +102,16 @@ def _part_asked(
 
 def _asks_inside(node: Ast) -> bool:
     """Whether code has a loop with more in it than calls."""
-    if isinstance(node, For):
-        return any(not isinstance(inner, Call) for inner in node.body)
-    return not isinstance(node, Call) and any(map(_asks_inside, within(node)))
+    loops = (inner for inner in nodes((node,)) if isinstance(inner, For))
+    return any(not isinstance(inner, Call) for loop in loops for inner in loop.body)
 
 
 def _called(known: Known, pieces: Sequence[Piece], node: Ast) -> Iterator[Piece]:
     """What is left of some pieces where code calls their instances, by the arguments that are of sizes alone."""
     met = set[object]()
-    for call in _calls(node):
+    for call in nodes((node,)):
+        if not isinstance(call, Call):
+            continue
         args = [(k, known.columns.row(e)) for k, e in enumerate(call.args) if e.names() <= known.columns.sizes]
         for piece in pieces:
             if piece.statement != call.statement or (key := (id(piece), *args)) in met:
@@ -124,15 +125,6 @@ def _called(known: Known, pieces: Sequence[Piece], node: Ast) -> Iterator[Piece]
                 piece.settle()
             if not piece.system.empty:
                 yield piece
-
-
-def _calls(node: Ast) -> Iterator[Call]:
-    """The calls in some code."""
-    if isinstance(node, Call):
-        yield node
-    else:
-        for inner in within(node):
-            yield from _calls(inner)
 
 
 def _several(body: Sequence[Ast]) -> bool:

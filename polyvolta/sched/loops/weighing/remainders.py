@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polyvolta.sched.loops.ast import Ast, Call, For, If, compared, within
+from polyvolta.sched.loops.ast import Ast, Call, For, If, compared, nodes
 from polyvolta.sched.loops.conditions import guarded, stated
 from polyvolta.sched.loops.hoisting.idle import idle
 from polyvolta.sched.loops.hoisting.needs import extent, less, seldom, stating
@@ -36,7 +36,7 @@ def _remainders(known: Known, body: tuple[Ast, ...], writer: Writer, asked: bool
         return body
     out: list[Ast] = []
     for node in body:
-        if isinstance(node, Call) or (isinstance(node, For) and not _has_floors(node)):
+        if isinstance(node, Call) or (isinstance(node, For) and not any(map(_has_floors, nodes((node,))))):
             out.append(node)
             continue
         loop, there, conditions = isinstance(node, For), known, ()
@@ -52,7 +52,7 @@ def _remainders(known: Known, body: tuple[Ast, ...], writer: Writer, asked: bool
 
 
 def _has_floors(node: Ast) -> bool:
-    """Whether a bound or a condition in some code has a floor: without one nothing is said of remainders."""
+    """Whether a bound or a condition has a floor: without one nothing is said of remainders."""
     match node:
         case For(_, lower, upper):
             some = [e for e in (*lower, *upper) if isinstance(e, Aff)]
@@ -60,5 +60,4 @@ def _has_floors(node: Ast) -> bool:
             some = compared(conditions)
         case _:
             some = ()
-    floors = any(not isinstance(atom, str) for e in some for atom, _ in e.terms)
-    return floors or any(map(_has_floors, within(node)))
+    return any(not isinstance(atom, str) for e in some for atom, _ in e.terms)

@@ -22,7 +22,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If, length, mapped, negation, within
+from polyvolta.sched.loops.ast import (
+    AnyOf,
+    Ast,
+    Block,
+    Call,
+    Condition,
+    For,
+    If,
+    length,
+    mapped,
+    negation,
+    nodes,
+    within,
+)
 from polyvolta.sched.loops.hoisting.either import holds
 from polyvolta.sched.loops.hoisting.needs import extent, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of
@@ -38,12 +51,12 @@ CASES = 4  # alternatives of conditions beyond which they stay
 
 def short_apart(known: Known, body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     """The same code with few values of long loops in branches."""
-    return tuple([_apart(known, node) for node in body]) if _many(body) else body
+    return tuple([_apart(known, node) for node in body]) if any(map(_many, nodes(body))) else body
 
 
-def _many(body: Sequence[Ast]) -> bool:
-    """Whether a loop has as many parts as one that is looked at."""
-    return any(isinstance(n, For) and len(_parts(n)) >= PARTS or _many(within(n)) for n in body)
+def _many(node: Ast) -> bool:
+    """Whether a node is a loop with as many parts as one that is looked at."""
+    return isinstance(node, For) and len(_parts(node)) >= PARTS
 
 
 def _parts(loop: For) -> list[For | If]:
