@@ -403,12 +403,7 @@ def _over_names(columns: Columns, systems: list[System], around: System) -> tupl
 
     Returns the columns of the names, and the conjuncts that may have points.
     """
-    used = around.columns().union(*[s.columns() for s in systems])
-    todo = used & columns.floors.keys()
-    while todo:
-        more = {c for col in todo for c, _ in columns.floors[col][1]} - used
-        used |= more
-        todo = more & columns.floors.keys()
+    used = columns.with_floors(around.columns().union(*[s.columns() for s in systems]))
     names, floors = sorted(used - columns.floors.keys()), sorted(used & columns.floors.keys())
     place = {c: 1 + k for k, c in enumerate((*names, *floors))}
     divs = [(den, dense(place, key, const)) for den, key, const in [columns.floors[c] for c in floors]]

@@ -169,6 +169,24 @@ class Columns:
                 found.add(floor)
         return found - {col}
 
+    def with_floors(self, some: Iterable[int]) -> set[int]:
+        """Some columns, and those in their floors."""
+        found = set(some)
+        for floor, (_, key, _) in reversed(self.floors.items()):  # the outer ones come first
+            if floor in found:
+                found.update([c for c, _ in key])
+        return found
+
+    def value(self, key: Key, const: int, at: Mapping[int, int]) -> int:
+        """A row with numbers put in; floors that have none have the value of what is in them."""
+        for c, v in key:
+            if c in at:
+                const += v * at[c]
+            else:
+                den, inner, shift = self.floors[c]
+                const += v * (self.value(inner, shift, at) // den)
+        return const
+
     def without_mods(self, system: System) -> System:
         """The system with its congruences as equalities with floors."""
         out = system.copy()

@@ -13,7 +13,7 @@ asked for is y - c1 then, and the rest as before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import gcd, inf
 
 from polyvolta.sched.loops.rows.columns import Columns
@@ -182,6 +182,15 @@ class Glance:
                 self.low[c] = max(self.low.get(c, -(const // v)), -(const // v))
             else:
                 self.high[c] = min(self.high.get(c, const // -v), const // -v)
+
+    def nearest(self, col: int, value: int) -> int:
+        """The value nearest to one that a column has between the numbers that bound it."""
+        return int(min(max(value, self.low.get(col, value)), self.high.get(col, value)))
+
+    def allows(self, at: Mapping[int, int]) -> bool:
+        """Whether all rows that speak of some columns alone hold with numbers put in."""
+        rows = [row for row in self.ineqs.items() if all(c in at for c, _ in row[0])]
+        return all(const + sum([v * at[c] for c, v in key]) >= 0 for key, const in rows)
 
     def tight(self, key: Key, const: int) -> tuple[Key, int]:
         """The strongest parallel row `>= 0` with the same integer points, by the residues that are known."""

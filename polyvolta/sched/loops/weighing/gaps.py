@@ -18,7 +18,7 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, LOOP, System, coefficient, without
 from polyvolta.sched.loops.spans.telling import hull
-from polyvolta.sched.loops.weighing.samples import NONE, Ends, Samples, around, orders, with_floors
+from polyvolta.sched.loops.weighing.samples import NONE, Ends, Samples, around, orders
 from polyvolta.sets.budgets import spend
 
 TOLD = 6  # systems beyond which numbers tell where gaps are, not linear programs
@@ -203,10 +203,8 @@ def places(known: Known, systems: Sequence[System], col: int) -> list[dict[int, 
     """Values of all columns of some systems but one, at which what is known holds."""
     floors = known.columns.floors
     keys = [*known.ineqs, *[key for s in systems for key, _, _ in s.mods]]
-    seen = with_floors(known, [*[c for s in systems for c in s.columns()], *[c for key in keys for c, _ in key]]) - {
-        col
-    }
-    some = sorted(seen)
+    seen = [*[c for s in systems for c in s.columns()], *[c for key in keys for c, _ in key]]
+    some = sorted(known.columns.with_floors(seen) - {col})
     sizes, loops = [c for c in some if c < LOOP], [c for c in some if LOOP <= c < FLOOR]
     inside = [c for c in some if c >= FLOOR]
     if not 0 < len(sizes) <= SIZES or some[-1] >= LOCAL or any(coefficient(floors[c][1], col) for c in inside):
@@ -218,12 +216,11 @@ def places(known: Known, systems: Sequence[System], col: int) -> list[dict[int, 
         at = dict(zip(sizes, values, strict=True))
         for c in (*loops, None):
             for f in inside:  # a floor is made after those in it
-                den, key, const = floors[f]
-                if f not in at and all(k in at for k, _ in key):
-                    at[f] = (const + sum([v * at[k] for k, v in key])) // den
+                if f not in at and all(k in at for k, _ in floors[f][1]):
+                    at[f] = known.columns.value(((f, 1),), 0, at)
             if c is not None:
                 at[c] = _between(rows, each[n % len(each)], at, c, n)
-        if all(c in at for c in some) and all(const + sum([v * at[c] for c, v in key]) >= 0 for key, const in rows):
+        if all(c in at for c in some) and known.allows(at):
             out.append(at)
     return out
 

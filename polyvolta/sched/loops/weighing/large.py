@@ -52,9 +52,7 @@ def places(known: Known, sizes: Sequence[tuple[int, int]]) -> Iterator[dict[str,
     columns = known.columns
     for both in sizes if columns.sizes else sizes[:1]:
         named = {name: both[k % 2] for k, name in enumerate(sorted(columns.sizes, key=columns.ids.__getitem__))}
-        at = {columns.ids[name]: size for name, size in named.items()}
-        rows = [r for r in known.ineqs.items() if all(c in at for c, _ in r[0])]
-        if all(const + sum([w * at[c] for c, w in key]) >= 0 for key, const in rows):
+        if known.allows({columns.ids[name]: size for name, size in named.items()}):
             yield named
 
 

@@ -14,7 +14,7 @@ sizes of a few looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, product, starmap
@@ -150,18 +150,5 @@ def _failing(known: Known, row: Row) -> Iterator[dict[str, int]]:
     few = [least, *[{**least, c: low + 1} for c, low in least.items() if low < known.high[c]]]
     for far, short, small, at in product(FAR, SHORT, free, few):
         values = {**dict.fromkeys(free, far), small: short, **at}
-        rows = [r for r in known.ineqs.items() if all(c in values for c, _ in r[0])]
-        if _value(known, row, values) < 0 and all(_value(known, r, values) >= 0 for r in rows):
+        if columns.value(*row, values) < 0 and known.allows(values):
             yield {name: values[c] for c, name in sizes.items()}
-
-
-def _value(known: Known, row: Row, values: Mapping[int, int]) -> int:
-    """A row over sizes and floors of them with numbers put in."""
-    total = row[1]
-    for c, v in row[0]:
-        if c in values:
-            total += v * values[c]
-        else:
-            den, key, const = known.columns.floors[c]
-            total += v * (_value(known, (key, const), values) // den)
-    return total

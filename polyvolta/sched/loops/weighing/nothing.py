@@ -18,7 +18,7 @@ which instances these are: loops of T, and of what is added at c0 = 0, ask for T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, product
@@ -164,10 +164,9 @@ def _beside(known: Known, row: Row, several: bool) -> Iterator[dict[str, int]]:
         if other is None:
             values = dict.fromkeys(sizes, v * (-const - 1 - short))
         else:
-            values = {c: min(max(other, known.low.get(c, other)), known.high.get(c, other)) for c in sizes}
-            values.update({c: _floor(known, c, values) for c, _ in others if c not in values})
-            values[col] = v * (-const - 1 - short - sum([w * values[c] for c, w in others]))
-        if min([values[c] for c in sizes]) > 0 and _may_be(known, values):
+            values = {c: known.nearest(c, other) for c in sizes}
+            values[col] = v * (-1 - short - known.columns.value(tuple(others), const, values))
+        if min([values[c] for c in sizes]) > 0 and known.allows(values):
             yield {name: values[c] for c, name in sizes.items()}
 
 
@@ -179,22 +178,10 @@ def _at_none(known: Known, row: Row, body: Sequence[Ast]) -> Iterator[dict[str, 
     sizes = {known.columns.ids[name]: name for name in known.columns.sizes}
     (col, _), *_ = row[0]
     if row == (((col, 1),), -1) and col in sizes and _asking(body, sizes[col]):
-        values = {c: min(max(SMALL, known.low.get(c, SMALL)), known.high.get(c, SMALL)) for c in sizes}
+        values = {c: known.nearest(c, SMALL) for c in sizes}
         values[col] = 0
-        if _may_be(known, values):
+        if known.allows(values):
             yield {name: values[c] for c, name in sizes.items()}
-
-
-def _may_be(known: Known, values: Mapping[int, int]) -> bool:
-    """Whether what is known of sizes allows some."""
-    rows = [r for r in known.ineqs.items() if all(c in values for c, _ in r[0])]
-    return all(k + sum([w * values[c] for c, w in key]) >= 0 for key, k in rows)
-
-
-def _floor(known: Known, col: int, values: Mapping[int, int]) -> int:
-    """The value of a floor of sizes."""
-    den, key, const = known.columns.floors[col]
-    return (const + sum([v * values[c] for c, v in key])) // den
 
 
 def _needed(known: Known, body: Sequence[Ast]) -> list[Row]:

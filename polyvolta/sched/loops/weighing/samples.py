@@ -47,7 +47,9 @@ class Samples:
         self.known, self.col = known, col
         self.places = _places(known, systems, col) if places is None else places
         telling = {c for s in systems for key, _ in s.every_ge() if coefficient(key, col) for c, _ in key}
-        self.one = bool(self.places) and len(with_floors(known, telling) - {col} - known.columns.floors.keys()) < 2
+        self.one = (
+            bool(self.places) and len(known.columns.with_floors(telling) - {col} - known.columns.floors.keys()) < 2
+        )
         self._ends: dict[Row, list[Ends]] = {}
 
     def ends(self, row: Row) -> list[Ends]:
@@ -149,7 +151,7 @@ def step(system: System, col: int) -> int:
 def _places(known: Known, systems: Iterable[System], col: int) -> list[dict[int, int]]:
     """Values of the columns of systems other than one; none where there are fewer than two sizes."""
     floors = known.columns.floors
-    seen = with_floors(known, [c for s in systems for c in s.columns()]) - {col}
+    seen = known.columns.with_floors([c for s in systems for c in s.columns()]) - {col}
     some = sorted(seen - floors.keys())
     inside = sorted(seen & floors.keys())  # a floor is made after those in it
     if len(some) < 2 or some[1] >= LOOP or some[-1] >= LOCAL or any(coefficient(floors[c][1], col) for c in inside):
@@ -165,33 +167,14 @@ def _holding(
     known: Known, some: Sequence[int], inside: Sequence[int], each: Iterable[Sequence[int]]
 ) -> list[dict[int, int]]:
     """Values of columns, and of floors of them, without those at which what is known does not hold."""
-    out, floors = [], known.columns.floors
-    for values in each:
-        at = {c: _within(known, c, v) for c, v in zip(some, values, strict=True)}
+    out = []
+    for values in each:  # those of loops outside are the nearest ones between known numbers
+        at = {c: known.nearest(c, v) if c >= LOOP else v for c, v in zip(some, values, strict=True)}
         for c in inside:
-            den, key, const = floors[c]
-            at[c] = (const + sum([v * at[k] for k, v in key])) // den
-        rows = [row for row in known.ineqs.items() if all(c in at for c, _ in row[0])]
-        if all(const + sum([v * at[c] for c, v in key]) >= 0 for key, const in rows):
+            at[c] = known.columns.value(((c, 1),), 0, at)
+        if known.allows(at):
             out.append(at)
     return out
-
-
-def with_floors(known: Known, columns: Iterable[int]) -> set[int]:
-    """Some columns, and those in their floors."""
-    floors, out, todo = known.columns.floors, set[int](), list(columns)
-    while todo:
-        c = todo.pop()
-        if c not in out:
-            out.add(c)
-            todo += [k for k, _ in floors[c][1]] if c in floors else []
-    return out
-
-
-def _within(known: Known, col: int, value: int) -> int:
-    """The value nearest to one that a column of a loop outside has between known numbers; of a size that one itself."""
-    low, high = (known.low.get(col, value), known.high.get(col, value)) if col >= LOOP else (value, value)
-    return min(max(value, low), high)
 
 
 def _values(n: int, least: int) -> Iterator[Sequence[int]]:

@@ -315,7 +315,7 @@ def places(
     value, recurs = columns.aff(key, const), _recurs(columns, row)
     for n in far:
         for others in beside or [dict.fromkeys(columns.sizes, k) for k in (OTHERS if len(ids) > 1 else OTHERS[:1])]:
-            at = {c: int(min(max(k, known.low.get(c, k)), known.high.get(c, k))) for c in ids for k in [others[ids[c]]]}
+            at = {c: known.nearest(c, others[name]) for c, name in ids.items()}
             if recurs:
                 first = int(max(OTHERS[0], known.low.get(col, 0)))
                 each = ({**at, col: k} for k in range(first, first + ALIKE))
@@ -325,7 +325,7 @@ def places(
                 at = next(islice(alike, n, None), {col: 0})
             else:
                 at[col] = (-const * v if sign > 0 else (-const - 1) * v) + sign * v * n
-            if at[col] >= (0 if known.low.get(col) == 0 else 1) and _allows(known, at):
+            if at[col] >= (0 if known.low.get(col) == 0 else 1) and known.allows(at):
                 yield {name: at[c] for c, name in ids.items()}
 
 
@@ -372,7 +372,7 @@ def _kinds(known: Known, rows: Sequence[Said]) -> Kinds:
         for some in product(*[range(k, k + min(most, p)) for k, p in zip(starts, periods.values(), strict=True)]):
             at = dict(zip(periods, some, strict=True))
             held = frozenset([row for row, value in values if _holds(value.evaluate(at), row[2])])
-            if held not in met and _allows(known, {ids[name]: k for name, k in at.items()}):
+            if held not in met and known.allows({ids[name]: k for name, k in at.items()}):
                 met.add(held)
                 if at not in found.setdefault(held, []):
                     found[held].append(at)
@@ -386,14 +386,6 @@ def _period(columns: Columns, key: Key, d: int) -> int:
             den, inner, _ = columns.floors[c]
             d = lcm(d, den * _period(columns, inner, 1))
     return d
-
-
-def _allows(known: Known, at: Mapping[int, int]) -> bool:
-    """Whether what is known of some columns alone holds with numbers put in."""
-    rows = [r for r in known.ineqs.items() if all(c in at for c, _ in r[0])]
-    return all(k + sum([w * at[c] for c, w in key]) >= 0 for key, k in rows) and all(
-        at[c] <= known.high.get(c, inf) for c in at
-    )
 
 
 def _holds(value: int, d: int) -> bool:
