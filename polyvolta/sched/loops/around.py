@@ -365,8 +365,7 @@ class Around:
         bounded = b.bounded(1) and b.bounded(-1)
         worth = written or always or (bounded and (shared or not b.limited))
         if len(shadows) == 1 and (worth or once):
-            aside = System()
-            aside.ineqs = self.around_one(k, lanes, shadows[0], state.known).ineqs
+            aside = System(self.around_one(k, lanes, shadows[0], state.known).ineqs.items())
             rows = self.unensured(k, beyond(state.known, aside), state, b)
             if always and rows.ineqs and self.writer.parted and not shadows[0].exact:
                 each = [self.writer.searched(rows, self.of_integers, state.known, lane, rows) for lane in lanes]

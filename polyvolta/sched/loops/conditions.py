@@ -48,9 +48,7 @@ def beyond(known: Known, system: System, mine: Callable[[Key], bool] | None = No
     if rows and known.residues:
         rows = _tied(known, out, rows)
     if rows and (out.mods or known.residues):
-        stepping = System()
-        stepping.mods = out.mods
-        beside = known.given(stepping) if out.mods else known
+        beside = known.given(System(mods=out.mods))
         rows = [r for r in rows for loose in (beside.loose(*r),) if loose == r or not known.implies(*loose)]
     if len(rows) > 1 or (rows and out.eqs):
         asked = tuple(rows), tuple(out.eqs)
@@ -102,9 +100,7 @@ def _needed(known: Known, rows: list[tuple[Key, int]], eqs: list[tuple[Key, int]
 
 def _tied(known: Known, out: System, rows: list[tuple[Key, int]]) -> list[tuple[Key, int]]:
     """Rows less those of which two are an equality by the strides that are known; the system gets these."""
-    tight = System()
-    for row in rows:
-        tight.ge(*known.tight(*row))
+    tight = System([known.tight(*row) for row in rows])
     if not (tight.tied or tight.empty):
         return rows
     tight.untie()
@@ -217,14 +213,9 @@ def of_integers(known: Known, system: System) -> System:
 
 def _one_by_one(system: System) -> Iterator[System]:
     """Systems of one row of a system each."""
-    for eqs, mods, ineqs in (
-        *[((), (row,), ()) for row in system.mods],
-        *[((row,), (), ()) for row in system.eqs],
-        *[((), (), (row,)) for row in system.ineqs.items()],
-    ):
-        out = System()
-        out.eqs, out.mods, out.ineqs = list(eqs), list(mods), dict(ineqs)
-        yield out
+    yield from [System(mods=[row]) for row in system.mods]
+    yield from [System(eqs=[row]) for row in system.eqs]
+    yield from [System([row]) for row in system.ineqs.items()]
 
 
 def holds(known: Known, system: System) -> bool:
@@ -424,9 +415,7 @@ def fewer(columns: Columns, known: Known, systems: list[System]) -> list[System]
     """Fewer systems over outer columns with the same union, within what is known, where two of them make one."""
     if len(systems) < 2:
         return systems
-    around = System()
-    for row in known.ineqs.items():
-        around.ge(*row)
+    around = System(known.ineqs.items())
     order, pieces = _over_names(columns, systems, around)
     if not pieces:
         return systems

@@ -184,11 +184,8 @@ def _at(system: System, key: Key, const: int) -> System:
 
 def _outer(system: System) -> System:
     """The rows of a system that speak of nothing local."""
-    out = System()
-    out.eqs = [row for row in system.eqs if not local(row[0])]
-    out.mods = [row for row in system.mods if not local(row[0])]
-    out.ineqs = {key: const for key, const in system.ineqs.items() if not local(key)}
-    return out
+    ineqs, eqs = ([row for row in rows if not local(row[0])] for rows in (system.ineqs.items(), system.eqs))
+    return System(ineqs, eqs, [row for row in system.mods if not local(row[0])])
 
 
 def systems(columns: Columns, s: Set, prefix: Sequence[Aff], schedule: Schedule) -> list[System]:

@@ -362,8 +362,7 @@ class BandLoops(Outer):
         low, high = ends(writer, known, col, 1, b), ends(writer, known, col, -1, b)
         inside = state.within(b, col)
         if writer.parted and b.step > 1 and len(low) == 1 and isinstance(low[0], Aff):  # from the first one of its step
-            first = System()
-            first.ge(*known.columns.row(var(name) - low[0]))
+            first = System([known.columns.row(var(name) - low[0])])
             if not all(inside.known.implies(*row) for row in first.ineqs.items()):
                 inside = inside.knowing(first)
         with writer.ranging(name, low, high, b.step, known.columns.aff(*b.residue)):

@@ -187,11 +187,7 @@ def _distinct(known: Known, shadows: list[System], col: int) -> list[System]:
             same.setdefault(s.rows_of(col), []).append(s)
     out = []
     for (ineqs, eqs, mods), found in same.items():
-        one = found[0]
-        if len(found) > 1:
-            one = System()
-            one.ineqs, one.eqs, one.mods = dict(ineqs), list(eqs), list(mods)
-        out.append(one)
+        out.append(found[0] if len(found) == 1 else System(ineqs, eqs, mods))
     return out
 
 

@@ -53,8 +53,8 @@ from polyvolta.sched.loops.conditions import (
 from polyvolta.sched.loops.hoisting.needs import extent, less, needs, of_sizes, required, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of, periodic
 from polyvolta.sched.loops.rows.columns import Row
-from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.linear import System, negated
+from polyvolta.sched.loops.rows.known import Known, sides
+from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.writer import Writer
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
@@ -121,14 +121,14 @@ def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast,
     rows = [row for row in rows if all(c in sizes for c, _ in row[0])]
     if not rows:
         return body
-    there = [known.given(_holding(*mine)) if mine else None for mine in each]
+    there = [known.given(System(mine)) if mine else None for mine in each]
     alike = _alike(known)
     usual = natural(alike, 0)
     best: tuple[int, int, Row] | None = None
     for row in rows:
         if usual.implies(*row):
             continue
-        opposite, first = alike.given(_holding((negated(row[0]), -row[1] - 1))), 0
+        opposite, first = alike.given(sides(*row)[1]), 0
         for k, one in enumerate((*there, None)):
             if one is None or not one.implies(*row):
                 longer = k - first > (1 if best is None else best[1] - best[0])
@@ -138,7 +138,7 @@ def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast,
     if best is None or best[1] - best[0] == len(body):
         return body
     first, end, row = best
-    conditions = stated(known.columns, _holding(row), writer.tidy)
+    conditions = stated(known.columns, System([row]), writer.tidy)
     inside = less(body[first:end], conditions)
     before, behind = (_together(known, some, writer) if some else () for some in (body[:first], body[end:]))
     return *before, *guarded(conditions, inside, inside[0].at), *behind
@@ -155,14 +155,6 @@ def _spared_by(known: Known, body: Sequence[Ast]) -> float:
         if total > BESIDE:
             break
     return total
-
-
-def _holding(*rows: Row) -> System:
-    """Some rows `>= 0` as a system."""
-    out = System()
-    for row in rows:
-        out.ge(*row)
-    return out
 
 
 def idle(known: Known, body: Sequence[Ast], remainders: bool = False, few: float = FEW) -> System:
@@ -186,7 +178,7 @@ def idle(known: Known, body: Sequence[Ast], remainders: bool = False, few: float
             continue
         if not known.given(out).implies(key, const):
             alike = _alike(known)
-            there = alike.given(out).given(_holding((negated(key), -const - 1)))
+            there = alike.given(out).given(sides(key, const)[1])
             least = BESIDE if _at_half(known, (key, const)) else few
             if not floors and least > SMALL and not natural(alike, 1).implies(key, const):
                 least = SMALL
@@ -208,14 +200,12 @@ def _alike(known: Known) -> Known:
     """What is known where all sizes are alike but those between numbers, which are small where others are large."""
     sizes = sorted(known.columns.ids[name] for name in known.columns.sizes)
     sizes = [c for c in sizes if not _between(known, c)]
-    same = System()
-    same.eqs = [(((a, 1), (b, -1)), 0) for a, b in pairwise(sizes)]
-    return known.given(same) if same.eqs else known
+    return known.given(System(eqs=[(((a, 1), (b, -1)), 0) for a, b in pairwise(sizes)]))
 
 
 def natural(known: Known, least: int) -> Known:
     """What is known where all sizes are at least a number."""
-    return known.given(_holding(*[(((known.columns.ids[name], 1),), -least) for name in known.columns.sizes]))
+    return known.given(System([(((known.columns.ids[name], 1),), -least) for name in known.columns.sizes]))
 
 
 def sometimes(known: Known, body: Sequence[Ast], writer: Writer) -> tuple[Condition, ...]:
@@ -284,7 +274,7 @@ def _at_half(known: Known, row: Row) -> bool:
     least, most = known.low.get(c), known.high.get(c)
     if others or least is None or most is None:
         return False
-    there = known.given(_holding(row))
+    there = known.given(System([row]))
     low, high = there.low.get(c), there.high.get(c)
     return low is not None and high is not None and 2 * (high - low + 1) <= most - least + 1
 

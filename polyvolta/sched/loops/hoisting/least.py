@@ -184,9 +184,7 @@ def _inside(known: Known, node: Ast) -> Ast:
 
 def _equal(col: int, value: int) -> System:
     """A column has a value."""
-    out = System()
-    out.eq(((col, 1),), -value)
-    return out
+    return System(eqs=[(((col, 1),), -value)])
 
 
 def _deciding(sizes: Set[str], body: Sequence[Ast]) -> Set[str]:

@@ -33,8 +33,7 @@ WORTH = 1000  # steps that one of these may take
 
 def whole(known: Known, shadow: System, col: int) -> list[Congruence]:
     """What is congruent outside where a column has a value: c0 + 2*c1 = 1 mod 4 where c0 is odd."""
-    rows = System()
-    rows.mods = [row for row in shadow.mods if coefficient(row[0], col) not in (-1, 0, 1)]
+    rows = System(mods=[row for row in shadow.mods if coefficient(row[0], col) not in (-1, 0, 1)])
     return [row for row in rows.without((col,)).mods if not known.implies_mod(*row)] if rows.mods else []
 
 

@@ -51,10 +51,7 @@ def in_line(
     (key, const, _), col = loops[0], columns[k]
     since, by = (plus(1, ((col, 1),), -1, key), -const), step[0]  # how far the loop is from its first value
     piece = lane.piece.copy()
-    rows = System()
-    rows.ge(*since)
-    rows.ge(negated(since[0]), by * len(others) - since[1])
-    rows.mod(*since, by)
+    rows = System([since, (negated(since[0]), by * len(others) - since[1])], mods=[(*since, by)])
     left = [c for c in columns[k + 1 :] if c]
     for c, value, d in zip(left, loops[1:], step[1:], strict=False):
         rows.eq(*_at(plus(1, value[0], -1, ((c, 1),)), value[1], by, d, since))

@@ -64,9 +64,7 @@ def _same(both: Known, a: Piece, b: Piece) -> bool | None:
         row = plus(e, key, -den, other), e * const - den * shift
         if not both.implies_zero(*row):
             sure = False
-            there = System()
-            there.eq(*row)
-            differs = differs or both.surely_excludes(there)
+            differs = differs or both.surely_excludes(System(eqs=[row]))
     return True if sure else False if differs else None
 
 

@@ -33,8 +33,6 @@ def wholly(known: Known, lane: Lane, k: int, col: int) -> Lane:
         least, most = sorted((-v * low, -v * high))
         if g > 1 and (first := least + (r + const - least) % g) >= most:
             found[rest] = min(const - first, found.get(rest, const - first))
-    rows = System()
-    for key, const in found.items():
-        if found.get(negated(key)) == -const and not known.implies_zero(key, const):
-            rows.ge(key, const)
+    ties = [row for row in found.items() if found.get(negated(row[0])) == -row[1] and not known.implies_zero(*row)]
+    rows = System(ties)
     return lane.restrict(rows, k) if rows.ineqs else lane

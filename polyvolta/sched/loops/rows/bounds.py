@@ -57,10 +57,7 @@ class Bounds:
         """The rows that may bound the loop, for each of its least lower and greatest upper bounds."""
         for low in [self.low] if self.low else [some for _, some in self.lows]:
             for high in [self.high] if self.high else [some for _, some in self.highs]:
-                out = System()
-                for key, const, _ in (*low, *high):
-                    out.ge(key, const)
-                yield out
+                yield System([side[:2] for side in (*low, *high)])
 
     def bounded(self, sign: int) -> bool:
         """Whether the loop has a lower (sign 1) or an upper (-1) bound."""
@@ -93,11 +90,7 @@ class Bounds:
 
     def system(self, col: int) -> System:
         """The rows that hold in the loop."""
-        out = System()
-        for key, const, _ in (*self.low, *self.high):
-            out.ge(key, const)
-        for row in self.mods:
-            out.mod(*row)
+        out = System([side[:2] for side in (*self.low, *self.high)], mods=self.mods)
         if self.step > 1:
             out.mod(plus(1, ((col, 1),), -1, self.residue[0]), -self.residue[1], self.step)
         return out
@@ -210,9 +203,7 @@ def _of_one(known: Known, shadow: System, col: int) -> tuple[list[Side], list[Si
     low, high = sides(shadow, col)
     grid = known
     if shadow.mods:
-        stepping = System()
-        stepping.mods = [row for row in shadow.mods if coefficient(row[0], col)]
-        grid = known.given(stepping)
+        grid = known.given(System(mods=[row for row in shadow.mods if coefficient(row[0], col)]))
     if grid.residues:
         low = [(*grid.tight(key, const), a) for key, const, a in low]
         high = [(*grid.tight(key, const), a) for key, const, a in high]
@@ -400,9 +391,8 @@ def _outermost(known: Known, each: list[Partial], col: int, sign: int) -> list[P
             kept.remove(p)
             continue
         for key, const in list(where.ineqs.items()) if others else ():
-            elsewhere = System()
-            elsewhere.ge(negated(key), -const - 1)
-            if any(within(p, q, known.given(elsewhere)) for q in others):
+            elsewhere = known.given(System([(negated(key), -const - 1)]))
+            if any(within(p, q, elsewhere) for q in others):
                 del where.ineqs[key]
     return [each[k] for k in kept]
 

@@ -29,7 +29,7 @@ from math import inf
 
 from polyvolta.sched.components import strongly_connected
 from polyvolta.sched.loops.rows.interleave import interleaved
-from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.known import Known, difference, sides
 from polyvolta.sched.loops.rows.lanes import Group, Lane, classes, shadow
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
@@ -188,7 +188,7 @@ def _as_one(known: Known, some: System, others: System) -> System | None:
     if not any(b.get(negated(key)) == -const - 1 for key, const in a.items()):
         return None
     there = known.given(some), known.given(others)
-    both = _of_rows([row for row in (*a.items(), *b.items()) if all(kn.implies(*row) for kn in there)])
+    both = System([row for row in (*a.items(), *b.items()) if all(kn.implies(*row) for kn in there)])
     rest = [p for part in difference(known, both, [*a.items()]) for p in difference(known, part, [*b.items()])]
     return None if rest else both
 
@@ -196,7 +196,7 @@ def _as_one(known: Known, some: System, others: System) -> System | None:
 def _core(known: Known, shadows: Sequence[System]) -> tuple[list[System] | None, list[System]]:
     """What all of some shadows share, and what is outside of that in disjoint systems; None where these are many."""
     rows = list(dict.fromkeys(row for s in shadows for row in s.every_ge() if not known.says(*row)))
-    core = _of_rows(rows)  # of parallel rows the strongest
+    core = System(rows)  # of parallel rows the strongest
     rest = difference(known, System(), rows if core.empty else list(core.ineqs.items()))
     return ([core], rest) if len(rest) <= REST else (None, [])
 
@@ -218,7 +218,7 @@ def _coarse(known: Known, shadows: Sequence[System], col: int) -> tuple[list[Sys
         rest: list[System] = []
         others = [s for some, those in zip(each, chosen, strict=True) for k, s in enumerate(some) if k not in those]
         for s in others:
-            left = [_of_rows([*s.every_ge()])]  # without its stride, which others need not have
+            left = [System(s.every_ge())]  # without its stride, which others need not have
             for old in (*found, *rest):
                 left = [part for whole in left for part in difference(known, whole, list(old.every_ge()))]
                 if len(found) + len(rest) + len(left) > CELLS:
@@ -257,7 +257,7 @@ def _tested(known: Known, lanes: Sequence[Lane], inside: Sequence[int]) -> list[
             for row in lane.piece.system.every_ge()
             if all(c < LOCAL and c not in inside for c, _ in row[0]) and not known.implies(*row)
         ]
-        found.setdefault(tuple(sorted(rows)), _of_rows(rows))
+        found.setdefault(tuple(sorted(rows)), System(rows))
     return list(found.values())
 
 
@@ -347,9 +347,9 @@ def cells(known: Known, shadows: Sequence[System], most: int = CELLS) -> list[Sy
         rows = _needed(known, [r for r in s.every_ge() if not known.says(*r)])
         ties = {row for row in rows if (negated(row[0]), -row[1]) in rows}
         rows.sort(key=lambda row: row not in ties)  # few values have an equality: most of a cell is cut off by it alone
-        new, rest = [], [_of_rows(rows)]
+        new, rest = [], [System(rows)]
         for cell in out:
-            both = cell.copy().add(_of_rows(rows))
+            both = cell.copy().add(System(rows))
             if not known.excludes(both):
                 new.append(both)
             new += difference(known, cell, rows)
@@ -372,13 +372,6 @@ def _needed(known: Known, rows: list[tuple[Key, int]]) -> list[tuple[Key, int]]:
     return [row for row in rows if row in sizes or not known.columns.of_sizes(row[0])]
 
 
-def _of_rows(rows: Sequence[tuple[Key, int]]) -> System:
-    out = System()
-    for row in rows:
-        out.ge(*row)
-    return out
-
-
 # ---- what is isolated
 
 
@@ -388,7 +381,7 @@ def isolated(known: Known, lanes: Sequence[Lane], number: int, k: int, col: int,
     Lanes that are not in it, as is known, are cut as others are: at equal values of loops outside they run in between.
     """
     aside, low, high = [], [], []
-    for key, const in _of_rows([*region.every_ge()]).ineqs.items():  # of parallel rows the strongest
+    for key, const in System(region.every_ge()).ineqs.items():  # of parallel rows the strongest
         if not known.says(key, const):
             v = coefficient(key, col)
             (low if v > 0 else high if v < 0 else aside).append((key, const))
@@ -397,10 +390,8 @@ def isolated(known: Known, lanes: Sequence[Lane], number: int, k: int, col: int,
         rest = lane
         for at, rows in ((0, aside), (1, low), (3, high)):
             for key, const in rows:
-                part, keep = System(), System()
-                part.ge(negated(key), -const - 1)
-                keep.ge(key, const)
-                part = rest.restrict(part, k)
+                keep, beside = sides(key, const)
+                part = rest.restrict(beside, k)
                 if not part.empty and not known.excludes(part.shadows[k]):
                     part.left |= {number}
                     out[at].append(part)

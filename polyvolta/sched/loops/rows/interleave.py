@@ -80,8 +80,6 @@ def _apart(known: Known, group: Group, k: int, col: int) -> tuple[int, int]:
     found = set()
     each = group.classes(k, col)
     for s in each:
-        stepping = System()
-        stepping.mods = s.mods
-        beside = known.given(stepping)
+        beside = known.given(System(mods=s.mods))
         found |= {beside.tight(key, const) for low_or_high in sides(s, col) for key, const, _ in low_or_high}
     return len(found), len(each)

@@ -420,10 +420,7 @@ def _rows(system: System) -> tuple[tuple, tuple, tuple]:
 
 def sides(key: Key, const: int) -> tuple[System, System]:
     """Where a row `>= 0` holds, and where it does not: a system each."""
-    there, elsewhere = System(), System()
-    there.ge(key, const)
-    elsewhere.ge(negated(key), -const - 1)
-    return there, elsewhere
+    return System([(key, const)]), System([(negated(key), -const - 1)])
 
 
 def difference(known: Known, a: System, rows: Sequence[tuple[Key, int]]) -> list[System]:

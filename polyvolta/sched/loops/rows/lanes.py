@@ -315,8 +315,7 @@ class Lane:
         Of c1 = c0 + 2 mod 4 where 2 <= c0 <= 3 and -1 <= c1 <= 3 it is c1 = c0 - 2, and what is at 0 comes no later.
         Integers are the same. Cost: a sum for each congruence, and projections where there is one.
         """
-        rows = System()
-        rows.eqs = list(one_multiple(self.piece.system, known.low, known.high))
+        rows = System(eqs=one_multiple(self.piece.system, known.low, known.high))
         if not rows.eqs:
             return self
         out = self.copy()
@@ -408,10 +407,7 @@ def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
     first, *others = [lane.shadows[k] for lane in lanes]
     if all((s.ineqs, s.eqs, s.mods) == (first.ineqs, first.eqs, first.mods) for s in others):
         return first
-    ineqs, eqs, mods = first.rows_of(col)
-    out = System()
-    out.ineqs, out.eqs, out.mods = dict(ineqs), list(eqs), list(mods)
-    return out
+    return System(*first.rows_of(col))
 
 
 def _once(s: System, col: int) -> bool:

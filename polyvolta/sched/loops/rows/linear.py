@@ -113,17 +113,32 @@ class System:
 
     `exact` is False when a removed column may have left too much; `tied` is True once two inequalities may be an
     equality.
+
+    Parameters
+    ----------
+    ineqs, eqs, mods : rows to begin with.
     """
 
     __slots__ = ("empty", "eqs", "exact", "ineqs", "mods", "tied")
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        ineqs: Iterable[tuple[Key, int]] = (),
+        eqs: Iterable[tuple[Key, int]] = (),
+        mods: Iterable[Congruence] = (),
+    ) -> None:
         self.eqs: list[tuple[Key, int]] = []
         self.ineqs: dict[Key, int] = {}
         self.mods: list[Congruence] = []
         self.empty = False
         self.exact = True
         self.tied = False
+        for row in ineqs:
+            self.ge(*row)
+        for row in eqs:
+            self.eq(*row)
+        for row in mods:
+            self.mod(*row)
 
     def copy(self) -> System:
         """One that can be changed."""

@@ -154,9 +154,7 @@ class Compared:
         if found is None:
             low, high = ends(s, col)
             rows: dict[Key, int] = {}
-            stepping = System()
-            stepping.mods = s.mods
-            beside = self.known.given(stepping)
+            beside = self.known.given(System(mods=s.mods))
             for key, const in s.every_ge():
                 key, const = beside.tight(key, const)  # noqa: PLW2901
                 v = coefficient(key, col)

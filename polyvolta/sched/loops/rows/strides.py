@@ -94,8 +94,7 @@ def _reduced(key: Key, const: int, d: int) -> Row:
 
 def stepping(known: Known, shadows: Sequence[System], col: int) -> list[Congruence]:
     """The congruences that all of some shadows share, and the stride that all their values of a column have."""
-    out = System()
-    out.mods = [row for row in shadows[0].mods if all(row in s.mods for s in shadows)]
+    out = System(mods=[row for row in shadows[0].mods if all(row in s.mods for s in shadows)])
     step, (key, const) = stride_of_all(known, shadows, col)
     if step > 1:
         out.mod(plus(1, ((col, 1),), -1, key), -const, step)
@@ -134,8 +133,5 @@ def stride_of_all(known: Known, shadows: Sequence[System], col: int) -> tuple[in
 
 def _beside(shadow: System, col: int, d: int) -> System:
     """What a shadow says of residues of what is not a column, modulo a number where it says more."""
-    out = System()
-    for key, const, e in (*shadow.mods, *[(*row, d) for row in shadow.eqs]):
-        if not coefficient(key, col):
-            out.mod(key, const, e)
-    return out
+    rows = (*shadow.mods, *[(*row, d) for row in shadow.eqs])
+    return System(mods=[row for row in rows if not coefficient(row[0], col)])

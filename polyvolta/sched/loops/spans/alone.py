@@ -172,9 +172,7 @@ def at_end(known: Known, shadows: Sequence[System], col: int, once: bool) -> lis
             if all(known.ensures([*s.every_ge()], *towards) for s in shadows):
                 beside = [known.ensures([*s.every_ge()], towards[0], towards[1] - 1) for s in several]
                 if any(beside) and not all(beside):
-                    there, others = System(), System()
-                    there.eq(key, const)
-                    others.ge(towards[0], towards[1] - 1)
+                    there, others = System(eqs=[(key, const)]), System([(towards[0], towards[1] - 1)])
                     dense = few_holes(known, [s.copy().add(others) for s in several], col, once)
                     return [there, others] if dense else None
     return None

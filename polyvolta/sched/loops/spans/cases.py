@@ -78,11 +78,7 @@ def by_strides(
         if wider and (d or known.columns.of_sizes(key)):
             wider = long(known, [group.lanes[at].shadows[k] for at in usual], col)
         if wider or (_one(some) and (d or _settled(known, [group.lanes[at] for at in usual], k, columns, key))):
-            there = System()
-            if d:
-                there.mod(key, const, d)
-            else:
-                there.eq(key, const)
+            there = System(mods=[(key, const, d)]) if d else System(eqs=[(key, const)])
             beside, others = known.given(there), [lane for at, lane in enumerate(group.lanes) if at not in rest]
             if all(beside.surely_excludes(lane.shadows[k]) for lane in others):  # both cases were the same
                 continue
@@ -210,12 +206,8 @@ def _between_sizes(
         ]
         one = _one([grid(known, lane.shadows[k], columns[k]) for lane in left])
         if 0 < len(left) < len(lanes) and (one or any(_wider(known, left, lanes, j, c) for j, c in steps)):
-            few, between, many = System(), System(), System()
-            few.ge(*low)
-            between.ge(negated(low[0]), -low[1] - 1)
-            between.ge(negated(high[0]), -high[1] - 1)
-            many.ge(*high)
-            return [few, between, many]
+            (few, more), (many, less) = sides(*low), sides(*high)
+            return [few, more.add(less), many]
     return None
 
 
@@ -252,9 +244,7 @@ def _one_inside(known: Known, lanes: Sequence[Lane], k: int, columns: Sequence[i
             span = constant_span(known, some, c, 1)
             if span is None or span[1]:
                 return False
-            one = System()
-            one.eq(((c, 1),), span[0][1])
-            known, found = known.given(one), True
+            known, found = known.given(System(eqs=[(((c, 1),), span[0][1])])), True
     return found
 
 
@@ -303,8 +293,7 @@ def _by_remainders(known: Known, lanes: Sequence[Lane], k: int, outer: Callable[
     for key, const, d in sorted(asked, key=lambda row: row[2]):
         found = []
         for case in cases:
-            there = System()
-            there.mod(key, const, d)
+            there = System(mods=[(key, const, d)])
             for part in (there, *_elsewhere(known.given(case), key, const, d)):
                 part.add(case)
                 found += [] if known.surely_excludes(part) else [part]
@@ -314,11 +303,9 @@ def _by_remainders(known: Known, lanes: Sequence[Lane], k: int, outer: Callable[
 
 def _elsewhere(known: Known, key: Key, const: int, d: int) -> list[System]:
     """Where a row is no multiple of a number: the other one of two remainders, or disjoint systems of the others."""
-    there, other = System(), System()
     if d % 2 == 0 and known.implies_mod(key, const, d // 2):
-        other.mod(key, const + d // 2, d)
-        return [other]
-    there.mod(key, const, d)
+        return [System(mods=[(key, const + d // 2, d)])]
+    there = System(mods=[(key, const, d)])
     return difference(known, System(), list(known.columns.without_mods(there).every_ge()))
 
 

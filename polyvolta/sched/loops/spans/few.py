@@ -58,9 +58,7 @@ def by_order(known: Known, group: Group, k: int, columns: Sequence[int]) -> list
         return []
     for (p, a), (q, b) in permutations(values):
         key, const = plus(1, q, -1, p), b - a
-        less, same = System(), System()
-        less.ge(key, const - 1)
-        same.eq(key, const)
+        less, same = System([(key, const - 1)]), System(eqs=[(key, const)])
         if key and not same.empty and known.implies(key, const) and not known.implies(key, const - 1):
             there, lanes = known.given(less), zip(grids, group.lanes, strict=True)
             left = {value for (_, value), lane in lanes if not there.excludes(lane.shadows[k])}
@@ -80,11 +78,8 @@ def beside_few(known: Known, shadows: Sequence[System], col: int) -> list[System
     others = [s for s in shadows if None in ends(s, col)]
     if not (few and others):
         return None
-    before, here, after = System(), System(), System()
-    before.ge(((col, -1),), min(lows) - 1)
-    here.ge(((col, 1),), -min(lows))
-    here.ge(((col, -1),), max(highs))
-    after.ge(((col, 1),), -max(highs) - 1)
+    up, down, low, high = ((col, 1),), ((col, -1),), min(lows), max(highs)
+    before, here, after = System([(down, low - 1)]), System([(up, -low), (down, high)]), System([(up, -high - 1)])
     beside = [s.copy().add(cell) for s in others for cell in (before, after)]
     return [before, here, after] if any(many(known, s, col) for s in beside) else None
 
@@ -146,13 +141,8 @@ def between_numbers(shadows: Sequence[System], col: int) -> list[System] | None:
     lows, highs = [low for low, _ in spans if low is not None], [high + 1 for _, high in spans if high is not None]
     if len(lows) < len(spans) or len(highs) < len(spans) or max(highs) - min(lows) > MANY:
         return None
-    out: list[System] = []
-    for low, high in pairwise(sorted({*lows, *highs})):
-        cell = System()
-        cell.ge(((col, 1),), -low)
-        cell.ge(((col, -1),), high - 1)
-        out.append(cell)
-    return out
+    some = pairwise(sorted({*lows, *highs}))
+    return [System([(((col, 1),), -low), (((col, -1),), high - 1)]) for low, high in some]
 
 
 def around_places(known: Known, lanes: Sequence[Lane], k: int, col: int, once: bool) -> list[System] | None:
@@ -210,9 +200,7 @@ def _beside_places(
 
 def _outside(s: System, col: int) -> System:
     """The congruences of a shadow that are of what is outside alone."""
-    out = System()
-    out.mods = [row for row in s.mods if not coefficient(row[0], col)]
-    return out
+    return System(mods=[row for row in s.mods if not coefficient(row[0], col)])
 
 
 def apart(known: Known, group: Group, k: int, cells: Sequence[System]) -> list[Group]:

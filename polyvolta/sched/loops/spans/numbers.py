@@ -157,9 +157,7 @@ def _cells(values: Sequence[Row], col: int) -> list[System]:
     for low, high in pairwise([None, *values, None]):
         cell = System()
         if low is not None:
-            here = System()
-            here.eq(plus(1, ((col, 1),), 1, low[0]), low[1])
-            out.append(here)
+            out.append(System(eqs=[(plus(1, ((col, 1),), 1, low[0]), low[1])]))
             cell.ge(plus(1, ((col, 1),), 1, low[0]), low[1] - 1)
         if high is not None:
             cell.ge(plus(1, ((col, -1),), -1, high[0]), -high[1] - 1)
@@ -189,7 +187,4 @@ def both_values(shadows: Sequence[System], col: int) -> list[System] | None:
     low = min((n for n in numbers if n is not None), default=0)
     if numbers != {low, low + 1}:
         return None
-    out = [System(), System()]
-    for n, cell in enumerate(out, low):
-        cell.eq(((col, 1),), -n)
-    return out
+    return [System(eqs=[(((col, 1),), -n)]) for n in (low, low + 1)]

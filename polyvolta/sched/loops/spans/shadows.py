@@ -32,20 +32,16 @@ def shadows_and_remainders(
     """
     found: dict[tuple, tuple[System, System]] = {}
     for lane in lanes:
-        s, stepping = System(), System()
-        stepping.mods = lane.shadows[k].mods
-        beside = known.given(stepping)
-        s.eqs = [row for row in lane.shadows[k].eqs if not known.implies_zero(*row)]
-        for row in lane.shadows[k].ineqs.items():
-            s.ge(*beside.tight(*row))
+        shadow = lane.shadows[k]
+        beside = known.given(System(mods=shadow.mods))
+        eqs = [row for row in shadow.eqs if not known.implies_zero(*row)]
+        s = System([beside.tight(*row) for row in shadow.ineqs.items()], eqs)
         for row in s.without((col,), known.low, known.high).ineqs.items():
             s.ge(*known.tight(*row))
         rows = [(row, row if coefficient(row[0], col) else beside.loose(*row)) for row in s.ineqs.items()]
         s.ineqs = {key: const for (key, const), loose in rows if not known.implies(*loose)}
-        where = System()
-        where.mods = [
-            row for row in lane.shadows[k].mods if not coefficient(row[0], col) and not known.implies_mod(*row)
-        ]
+        mods = [row for row in shadow.mods if not coefficient(row[0], col) and not known.implies_mod(*row)]
+        where = System(mods=mods)
         _, before = found.setdefault((frozenset(s.eqs), frozenset(s.ineqs.items())), (s, where))
         before.mods = [row for row in before.mods if row in where.mods]
     some = sorted(found.values(), key=lambda one: valued(one[0], col))

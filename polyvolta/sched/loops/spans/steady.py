@@ -40,9 +40,7 @@ def steady(known: Known, shadows: Sequence[System], col: int, few: int) -> list[
         rest = [part for left in rest for part in difference(known, left, telling(known, left, s))]
     if not rest:
         return None
-    core = System()
-    for row in (row for s in shadows for row in s.every_ge()):
-        core.ge(*row)
+    core = System(row for s in shadows for row in s.every_ge())
     if core.empty or known.excludes(core) or width(known, core, col, few):
         return None
     if any(seldom(known, *row) for row in core.without((col,), known.low, known.high).ineqs.items()):

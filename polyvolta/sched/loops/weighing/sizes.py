@@ -287,11 +287,7 @@ def _sides(key: Key, const: int, d: int) -> tuple[System, System]:
     """Where a row holds, and where it does not: a system each, which says nothing where that is no conjunction."""
     if not d:
         return sides(key, const)
-    there, elsewhere = System(), System()
-    there.mod(key, const, d)
-    if d == 2:
-        elsewhere.mod(key, const + 1, d)
-    return there, elsewhere
+    return System(mods=[(key, const, d)]), System(mods=[(key, const + 1, d)] if d == 2 else ())
 
 
 def places(

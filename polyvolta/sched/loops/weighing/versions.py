@@ -65,9 +65,7 @@ def value_apart(
     if not found:
         return None
     _, name, v, each = min(found, key=lambda one: one[:3])
-    there = System()
-    there.eq(((known.columns.ids[name], 1),), -v)
-    inside = make(there)
+    inside = make(System(eqs=[(((known.columns.ids[name], 1),), -v)]))
     less = all(counted(inside, at, LONG)[0] + 2 <= LESS * (tests + 1) for at, tests in each)
     if not inside or not less or length(inside) > max(SHORT, length(body)) or (once and has_loops(inside)):
         return None
