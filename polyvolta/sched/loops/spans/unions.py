@@ -325,19 +325,12 @@ def _pieces(loop: Shared) -> list[System] | None:
 
 
 def _of_many(loop: Shared) -> list[System] | None:
-    """The same of many shadows, whose holes are those at some sizes; none where they are not found in a few `STEPS`.
-
-    First as where shadows are few; then without what they say of sizes alone, for each such condition of what is cut
-    off others leaves one more piece of these; and then of larger ones, in which more is tested.
-    """
+    """The same of many shadows, whose holes are those at some sizes; none where they are not found in a few `STEPS`."""
     gaps = Gaps(loop.known, loop.shadows, loop.col)
     if gaps.places and gaps.few():
         return None
-    for union in gaps.unions() if gaps.places else ():
-        with suppress(BudgetExceeded):
-            cells = bounded(STEPS, loop.union, union)
-            if cells is not None:
-                return cells
+    with suppress(BudgetExceeded):
+        return (bounded(STEPS, loop.union, gaps.joined()) or []) if gaps.places else []
     return []
 
 

@@ -63,19 +63,17 @@ class Gaps(Samples):
         for some, e in zip(self._islands, spans, strict=True):
             yield [one for one in some if one[0] <= e[1] and one[1] >= e[0]] if e != NONE else []
 
-    def joined(self, tight: bool) -> list[System]:
-        """Fewer systems: two of them are one where a loop over that has no gaps.
+    def joined(self) -> list[System]:
+        """Fewer systems with what all have: two of them are one where a loop over that has no gaps.
 
-        Parameters
-        ----------
-        tight : whether that has but a few values at any place that the two don't have, where one of them has any, or
-            that none has, where another one has any.
+        It has but a few values at any place that the two don't have, where one of them has any, or that none has, where
+        another one has any.
         """
         out: list[tuple[System, Spans]] = []
         for s, spans in zip(self.systems, self.each, strict=True):
             one, k = (s, spans), 0
             while k < len(out):
-                both = self._both(out[k], one, tight)
+                both = self._both(out[k], one)
                 if both is not None:
                     del out[k]
                     one, k = both, 0
@@ -84,9 +82,7 @@ class Gaps(Samples):
             out.append(one)
         return [s for s, _ in out]
 
-    def _both(
-        self, some: tuple[System, Spans], other: tuple[System, Spans], tight: bool
-    ) -> tuple[System, Spans] | None:
+    def _both(self, some: tuple[System, Spans], other: tuple[System, Spans]) -> tuple[System, Spans] | None:
         """A system that has what two have; None where a loop over it has gaps."""
         spend(1 + len(self.places) // 16)
         pairs = list(zip(some[1], other[1], strict=True))
@@ -94,23 +90,9 @@ class Gaps(Samples):
             return None
         system = hull(self.known, some[0], other[0])
         spans = self.there(system)
-        if tight:  # of what the two have, and at places at which they have nothing of what others have
-            fits = all(map(_full, spans, map(_islands, pairs))) and all(map(_full, spans, self._within(spans)))
-        else:
-            fits = self.few(spans)
+        # of what the two have, and at places at which they have nothing of what others have
+        fits = all(map(_full, spans, map(_islands, pairs))) and all(map(_full, spans, self._within(spans)))
         return (system, spans) if fits else None
-
-    def unions(self) -> Iterator[list[System]]:
-        """Systems that have what all have: tight ones, these without what they say of sizes alone, and larger ones."""
-        tight = self.joined(True)
-        yield tight
-        yield [*map(self._relaxed, tight)]
-        yield [*map(self._relaxed, self.joined(False))]
-
-    def _relaxed(self, system: System) -> System:
-        """A system without what it says of sizes alone, if a loop over that has no gaps, either."""
-        out = _of_column(system, self.col)
-        return out if self.few(self.there(out)) else system
 
     def apart(self, kinds: Sequence[object]) -> list[list[int]]:
         """The numbers of systems that are to share a loop, where the order is free.
