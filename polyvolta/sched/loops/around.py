@@ -119,7 +119,7 @@ class Around:
 
     def sharpen(self, k: int, lanes: list[Lane], shared: System, known: Known) -> None:
         """Make conditions on sizes that lanes share as strong as all of them need it: of 1 <= i < N it is N >= 2."""
-        if shared.ineqs and lanes and not any(lane.empty for lane in lanes):
+        if shared.ineqs:
             each = [lane.around(k, self.columns[k], known).ineqs for lane in lanes]
             for key, const in shared.ineqs.items():
                 shared.ineqs[key] = min(const, max([some.get(key, const) for some in each]))

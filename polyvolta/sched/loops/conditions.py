@@ -319,8 +319,6 @@ def any_of(cases: Sequence[tuple[Condition, ...]]) -> tuple[Condition, ...]:
     rest = [case for case in rest if not any(set(other) < set(case) for other in rest)]
     if not rest[0]:
         return tuple(common)
-    if len(rest) == 1:
-        return (*common, *rest[0])
     return (*common, AnyOf(tuple(rest)))
 
 

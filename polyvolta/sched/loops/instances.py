@@ -57,11 +57,11 @@ def rows(columns: Columns, params: Sequence[str], prefix: Sequence[Aff]) -> list
     return [*((((columns.ids[p], 1),), 0) for p in params), *map(columns.row, prefix)]
 
 
-def instances(columns: Columns, s: Set | Map, prefix: Sequence[Aff]) -> Iterator[Piece]:
-    """The instances in a set, or in the image of the members above, as disjoint pieces."""
+def instances(columns: Columns, s: Set) -> Iterator[Piece]:
+    """The instances in a set as disjoint pieces."""
     for space, conjuncts in s.parts:
         for c in disjoint(s, space, conjuncts):
-            piece = _piece(columns, s, space, c, prefix)
+            piece = _piece(columns, s, space, c, ())
             if not piece.system.empty:
                 tighten(piece)
             if not piece.system.empty:
@@ -120,7 +120,7 @@ def added_anywhere(columns: Columns, schedule: Schedule) -> Iterator[Piece]:
     """The instances that a tree adds, whatever the members above each extension are."""
     for _, node in schedule.walk():
         if isinstance(node, Extension):
-            yield from instances(columns, node.extension.range(), ())
+            yield from instances(columns, node.extension.range())
 
 
 def tighten(piece: Piece) -> None:

@@ -250,7 +250,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
     """
     one, before = scanner(), spent()
     never = context is not None and context.is_empty()
-    pieces = () if never else tuple(instances(one.columns, domain.domain, ()))
+    pieces = () if never else tuple(instances(one.columns, domain.domain))
     body = _finished(one, one.known, domain, pieces, branches)
     steps = spent() - before
     if one.rough and large(body):
@@ -348,7 +348,7 @@ def _joining(scanner: Callable[[], Scanner], joins: bool = True, cells: bool = F
 
 def _made(one: Scanner, domain: Domain, branches: bool) -> tuple[Scanner, tuple[Ast, ...]]:
     """A scanner, and the code that it makes."""
-    return one, _finished(one, one.known, domain, tuple(instances(one.columns, domain.domain, ())), branches)
+    return one, _finished(one, one.known, domain, tuple(instances(one.columns, domain.domain)), branches)
 
 
 def _told_again(
@@ -378,7 +378,7 @@ def _within(
     None where the rows speak of floors that have other columns here. The same domain first makes the same ones.
     """
     one = scanner()
-    pieces = [piece for k, piece in enumerate(instances(one.columns, domain.domain, ())) if k in some]
+    pieces = [piece for k, piece in enumerate(instances(one.columns, domain.domain)) if k in some]
     if not all(one.columns.agree(columns, ((c, 1),)) for c in case.columns()):
         return ()
     known = one.known.given(case)

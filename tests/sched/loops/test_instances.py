@@ -88,7 +88,7 @@ def test_what_is_added_is_cut_by_nothing_that_is_not_here(at_least, extension, p
     col, rows = columns.loop(0), System()
     rows.ge(((col, 1),), -at_least)
     domain = "S[i] : 0 <= i < N; T[i] : i mod 2 = 0 and -3 <= i <= 20; U[i] : i mod 3 = 0 and -5 <= i <= 25"
-    here = list(instances(columns, Set(f"[N] -> {{ {domain} }}"), ()))
+    here = list(instances(columns, Set(f"[N] -> {{ {domain} }}")))
     for piece in here:
         piece.equate(col, var("i"))
     state = State(tuple(here), Known(columns).given(rows), (var("c0"),))
@@ -112,7 +112,7 @@ def test_what_is_added_is_cut_by_nothing_that_is_not_here(at_least, extension, p
 )
 def test_one_that_holds_wherever_this_runs_is_all_that_is_added(first, extension, pieces):
     columns = Columns(["N"], ["N"])
-    here = list(instances(columns, Set(f"[N] -> {{ S[i] : {first} <= i <= N }}"), ()))
+    here = list(instances(columns, Set(f"[N] -> {{ S[i] : {first} <= i <= N }}")))
     rows = System()
     for piece in here:
         piece.equate(columns.loop(0), var("i"))
@@ -149,7 +149,7 @@ def test_pieces_have_no_floors_beside_other_iterators_than_those_that_are_writte
 def test_two_pieces_are_one_by_the_instances_of_both_whatever_columns_these_have():
     """2i = 3j + 2 is solved in the columns that i and j have in the other piece: i = 3c - 2, where c was i."""
     columns = Columns([])
-    (whole,) = instances(columns, Set("{ S[i, j] : -9 <= i <= 9 and -9 <= j <= 9 }"), ())
+    (whole,) = instances(columns, Set("{ S[i, j] : -9 <= i <= 9 and -9 <= j <= 9 }"))
     (((i, _),), _, _), (((j, _),), _, _) = whole.images.values()
     low, high, line = System(), System(), whole.copy()
     for key, const in ((((i, 1),), -2), (((j, 1),), 0), (((i, 1), (j, -1)), -1)):
@@ -187,7 +187,7 @@ def test_what_was_merged_is_taken_apart_where_that_is_all_of_it():
 
 def test_what_has_no_instances_has_none_once_equalities_are_looked_for():
     columns = Columns([])
-    (piece,) = instances(columns, Set("{ S[i, j] : 0 <= i <= 3 and 0 <= j <= i }"), ())
+    (piece,) = instances(columns, Set("{ S[i, j] : 0 <= i <= 3 and 0 <= j <= i }"))
     (((i, _),), _, _), (((j, _),), _, _) = piece.images.values()
     piece.system.eq(((i, 2), (j, 1)), -2)
     piece.settle()

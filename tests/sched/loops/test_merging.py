@@ -10,7 +10,7 @@ from polyvolta.sets import Set
 def pieces(*texts):
     """The pieces of sets, one each, and what is known where nothing is."""
     columns = Columns([])
-    return [next(iter(instances(columns, Set(text), ()))) for text in texts], Known(columns)
+    return [next(iter(instances(columns, Set(text)))) for text in texts], Known(columns)
 
 
 def joined(known, some):

@@ -36,7 +36,7 @@ from polyvolta.sched.loops.hoisting.either import holds
 from polyvolta.sched.loops.hoisting.needs import extent, stating
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sets import Aff, var
+from polyvolta.sets import var
 
 MOST = 6  # cases of a loop's bounds beyond which they are not looked at
 
@@ -123,9 +123,7 @@ def _side(known: Known, node: For, e: Bound, sign: int) -> list[System]:
         case Choice(conditions, then, other):
             there = stating(known, conditions)
             return [s.add(there) for s in _side(known, node, then, sign)] + _side(known, node, other, sign)
-        case Aff():
-            return [stating(known, (("ge", sign * (e - var(node.var))),))]
-    return [System()]
+    return [stating(known, (("ge", sign * (e - var(node.var))),))]
 
 
 def _all_of(sides: Sequence[Sequence[System]]) -> Iterator[System]:

@@ -196,18 +196,18 @@ class Columns:
             out.eqs.append((plus(1, key, -d, whole), const - d * shift))
         return out
 
-    def row(self, e: Aff, values: Mapping[str, Row] | None = None) -> Row:
-        """An expression of names, loop variables and what `values` says, as a row over outer columns."""
-        if not values and (not e.terms or isinstance(e.terms[-1][0], str)):  # names come first
+    def row(self, e: Aff) -> Row:
+        """An expression of names and loop variables as a row over outer columns."""
+        if not e.terms or isinstance(e.terms[-1][0], str):  # names come first
             return tuple(sorted([(self.ids[name], c) for name, c in e.terms if isinstance(name, str)])), e.const
         key, const = (), e.const
         for atom, c in e.terms:
             if isinstance(atom, str):
-                image = (values or {}).get(atom) or (((self.ids[atom], 1),), 0)
+                image = ((self.ids[atom], 1),), 0
             elif isinstance(atom, Floor):
-                image = self.quotient(atom.den, *self.row(atom.num, values))
+                image = self.quotient(atom.den, *self.row(atom.num))
             else:
-                image = self.row(Aff(((atom, 1),)).without_xor(), values)
+                image = self.row(Aff(((atom, 1),)).without_xor())
             key, const = plus(1, key, c, image[0]), const + c * image[1]
         return key, const
 
