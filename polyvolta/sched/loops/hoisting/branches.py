@@ -42,13 +42,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If, expressions, negation, same, within
 from polyvolta.sched.loops.conditions import any_of
 from polyvolta.sched.loops.hoisting.either import holds, said
 from polyvolta.sched.loops.hoisting.inside import asked_once
-from polyvolta.sched.loops.hoisting.needs import extent, needs, stating
+from polyvolta.sched.loops.hoisting.needs import alternatives, extent, needs, stating
 from polyvolta.sched.loops.hoisting.plain import cases_of
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Key, System, plus
@@ -88,7 +87,7 @@ def branched(
         last = out[-1] if out else None
         both = isinstance(node, If) and bool(node.other)  # which stays as it is
         if deep < DEEP and isinstance(node, If | For) and not both and isinstance(last, If):
-            mine, runs = _systems(known, last.conditions), _runs(known, node)
+            mine, runs = alternatives(known, last.conditions, CASES), _runs(known, node)
             if mine is not None and runs is not None:
                 if all(_excluded(known, a.copy().add(b)) for a in mine for b in runs):
                     there = _less(known, node, (*failed, mine))
@@ -117,7 +116,7 @@ def _after_loops(known: Known, before: list[Ast], node: If) -> If:
 
     Where it holds none of them is tested, and where it fails it is asked before them instead of behind.
     """
-    mine = _systems(known, node.conditions)
+    mine = alternatives(known, node.conditions, CASES)
     while mine is not None and before and isinstance(loop := before[-1], For):
         runs = _runs(known, loop) or ()
         if not all(_excluded(known, a.copy().add(b)) for a in mine for b in runs):
@@ -140,7 +139,7 @@ def _inside(known: Known, node: Ast, failed: Failed, deep: int, apart: bool) -> 
     body = branched(there, node.body, failed, deep + isinstance(node, If), apart)
     if not isinstance(node, If) or not node.other:
         return (replace(node, body=body),)
-    mine = _systems(known, node.conditions)
+    mine = alternatives(known, node.conditions, CASES)
     assert mine is not None
     where = known.given(stating(known, negation(node.conditions)))
     other = branched(where, node.other, (*failed, mine), deep + 1, apart)
@@ -161,12 +160,6 @@ def stride(known: Known, node: Ast) -> System:
     return out
 
 
-def _systems(known: Known, conditions: Sequence[Condition]) -> tuple[System, ...] | None:
-    """The alternatives of which one holds where conditions do; None of many."""
-    found = list(islice(cases_of(conditions), CASES + 1))
-    return None if len(found) > CASES else tuple(stating(known, case) for case in found)
-
-
 def _runs(known: Known, node: If | For) -> tuple[System, ...] | None:
     """The systems of which one holds where anything in a node runs, conditions straight inside included; None of many.
 
@@ -176,7 +169,7 @@ def _runs(known: Known, node: If | For) -> tuple[System, ...] | None:
     """
     if isinstance(node, For):
         return (extent(known, node).add(needs(known, node, True)),)
-    mine = _systems(known, node.conditions)
+    mine = alternatives(known, node.conditions, CASES)
     inner = [_runs(known, one) if isinstance(one, If) and not one.other else None for one in node.body]
     each = [s for some in inner if some is not None for s in some]
     if mine is None or None in inner or len(mine) * len(each) > CASES:
@@ -193,7 +186,7 @@ def _else(known: Known, first: If, node: If) -> bool:
     """Whether a condition of alternatives holds wherever another one before it, of none, does not."""
     if any(isinstance(c, AnyOf) for c in first.conditions) or not any(isinstance(c, AnyOf) for c in node.conditions):
         return False
-    mine, runs = _systems(known, negation(first.conditions)), _systems(known, node.conditions)
+    mine, runs = alternatives(known, negation(first.conditions), CASES), alternatives(known, node.conditions, CASES)
     return mine is not None and runs is not None and all(_covered(known, s, (runs,)) for s in mine)
 
 
@@ -238,7 +231,7 @@ def _less(known: Known, node: If | For, failed: Failed) -> tuple[Ast, ...]:
     left = node.conditions
     for c in node.conditions:
         rest = tuple(d for d in left if d is not c)
-        against = _systems(known, (*rest, *negation((c,))))
+        against = alternatives(known, (*rest, *negation((c,))), CASES)
         if against is not None and all(_covered(known, system, failed) for system in against):
             left = rest
     return (replace(node, conditions=left),) if left else node.body

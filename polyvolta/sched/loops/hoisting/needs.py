@@ -329,5 +329,11 @@ def stating(known: Known, conditions: Sequence[Condition]) -> System:
     return out
 
 
+def alternatives(known: Known, conditions: Sequence[Condition], most: int) -> tuple[System, ...] | None:
+    """The systems of which one holds where conditions do; None of more than so many."""
+    cases = list(islice(cases_of(conditions), most + 1))
+    return tuple([stating(known, case) for case in cases]) if len(cases) <= most else None
+
+
 def _common(known: Known, each: Sequence[System]) -> System:
     return each[0] if len(each) == 1 else implied(known, each)

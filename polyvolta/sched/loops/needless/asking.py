@@ -37,8 +37,8 @@ from polyvolta.sched.loops.ast import (
     nodes,
 )
 from polyvolta.sched.loops.hoisting.branches import stride
-from polyvolta.sched.loops.hoisting.needs import extent, of_columns, stating
-from polyvolta.sched.loops.hoisting.plain import cases_of, tied
+from polyvolta.sched.loops.hoisting.needs import alternatives, extent, of_columns, stating
+from polyvolta.sched.loops.hoisting.plain import tied
 from polyvolta.sched.loops.needless.seen import Case, Part, Seen, Site, copied, rounds
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import Key, System
@@ -135,12 +135,16 @@ class _Asking:
             rest = [p.condition for p in (*parts[:k], *parts[k + 1 :])]
             there = rows.copy().add(stating(known, rest))
             beside = (*failed, *_excluded(known, rest))
-            if not part.seen and self._never_any(known, there, _systems(known, negation((part.condition,))), beside):
+            if not part.seen and self._never_any(
+                known, there, alternatives(known, negation((part.condition,)), FAILED), beside
+            ):
                 del parts[k]
                 _forget(parts)
                 return True
             for j, case in enumerate(part.cases):
-                others = _systems(known, (AnyOf(tuple([_conditions(c.parts) for c in part.cases if c is not case])),))
+                others = alternatives(
+                    known, (AnyOf(tuple([_conditions(c.parts) for c in part.cases if c is not case])),), FAILED
+                )
                 if others is None:
                     continue
                 more = stating(known, _conditions(case.parts))
@@ -243,17 +247,11 @@ def _conditions(parts: Sequence[Part]) -> tuple[Condition, ...]:
     return tuple([part.condition for part in parts])
 
 
-def _systems(known: Known, conditions: Sequence[Condition]) -> list[System] | None:
-    """The systems of which one holds where conditions do; None of many."""
-    each = list(islice(cases_of(conditions), FAILED + 1))
-    return [stating(known, some) for some in each] if len(each) <= FAILED else None
-
-
 def _excluded(known: Known, conditions: Sequence[Condition]) -> Iterator[System]:
     """Systems none of which holds anywhere where conditions of alternatives do: what rows don't say of these."""
     for c in conditions:
         if isinstance(c, AnyOf):
-            yield from _systems(known, negation((c,))) or ()
+            yield from alternatives(known, negation((c,)), FAILED) or ()
 
 
 def _beyond_bounds(known: Known, node: For) -> Iterator[System]:
@@ -280,5 +278,5 @@ def _beyond(known: Known, name: str, b: Bound, sign: int) -> Iterator[System]:
         case Choice(conditions, then, other):
             each = ((conditions, then), (negation(conditions), other))
             for some, inner in each:
-                for s in _systems(known, some) or ():
+                for s in alternatives(known, some, FAILED) or ():
                     yield from [s.copy().add(there) for there in _beyond(known, name, inner, sign)]

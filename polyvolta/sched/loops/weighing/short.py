@@ -37,8 +37,7 @@ from polyvolta.sched.loops.ast import (
     within,
 )
 from polyvolta.sched.loops.hoisting.either import holds
-from polyvolta.sched.loops.hoisting.needs import extent, stating
-from polyvolta.sched.loops.hoisting.plain import cases_of
+from polyvolta.sched.loops.hoisting.needs import alternatives, extent, stating
 from polyvolta.sched.loops.hoisting.together import Test, few, limited
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sets import var
@@ -138,5 +137,5 @@ def _left(known: Known, body: Sequence[Ast]) -> tuple[Ast, ...]:
 
 def _never(known: Known, conditions: Sequence[Condition]) -> bool:
     """Whether conditions surely fail; not asked of many alternatives."""
-    cases = list(islice(cases_of(conditions), CASES + 1))
-    return len(cases) <= CASES and all(known.excludes(stating(known, case)) for case in cases)
+    cases = alternatives(known, conditions, CASES)
+    return cases is not None and all(map(known.excludes, cases))
