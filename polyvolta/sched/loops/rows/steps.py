@@ -62,15 +62,11 @@ def zeros(system: System, columns: Collection[int]) -> Iterator[tuple[Key, int]]
     found = list(_multiples(system, steps, columns)) if steps else []
     if not found:
         return
-    place = {c: 1 + k for k, c in enumerate(sorted(system.columns()))}
-    tab = Tableau(len(place))
-    for row in system.every_ge():
-        tab.add_ineq(dense(place, *row))
+    place, tab = tabled(system)
     for g, key, const in () if tab.empty else found:
-        row = dense(place, key, const)
-        low, high = tab.minimum(row), tab.maximum(row)
-        if low is not None and high is not None and -(-low[0] // (low[1] * g)) == high[0] // (high[1] * g):
-            zero = key, const - g * (high[0] // (high[1] * g))
+        found = whole_span(place, tab, key, const, g)
+        if found is not None and found[0] == found[1]:
+            zero = key, const - g * found[0]
             if zero not in system.eqs and (negated(key), -zero[1]) not in system.eqs:
                 yield zero
 
@@ -421,19 +417,32 @@ def tied(
     locals_ += [(0, (((c, 1),), 0, 1)) for c, g in steps.items() if g > 1]
     if not locals_:
         return
-    place = {c: 1 + k for k, c in enumerate(sorted(system.columns()))}
-    tab = Tableau(len(place))
-    for row in (*system.every_ge(), *[row for row in known.items() if all(c in place for c, _ in row[0])]):
-        tab.add_ineq(dense(place, *row))
+    place, tab = tabled(system, known)
     for den, (value, const, _) in () if tab.empty else locals_:
         said = {c for (d, _, _), v in floors.items() if d == den and not local(v[0]) for c, _ in v[0]}
         for other in ((), *(((c, sign),) for c in columns if c in said for sign in (-1, 1))):
             key = plus(1, value, 1, other)
-            if all(c in place for c, _ in key):
-                row = dense(place, key, const)
-                low, high = tab.minimum(row), tab.maximum(row)
-                if low is not None and high is not None and -(-low[0] // low[1]) == high[0] // high[1]:
-                    yield key, const - high[0] // high[1]
+            found = whole_span(place, tab, key, const, 1) if all(c in place for c, _ in key) else None
+            if found is not None and found[0] == found[1]:
+                yield key, const - found[0]
+
+
+def tabled(system: System, known: Mapping[Key, int] = {}) -> tuple[dict[int, int], Tableau]:
+    """The places of a system's columns in a tableau of it, and that; inequalities that are known of these are in it."""
+    place = {c: 1 + k for k, c in enumerate(sorted(system.columns()))}
+    tab = Tableau(len(place))
+    for row in (*system.every_ge(), *[row for row in known.items() if all(c in place for c, _ in row[0])]):
+        tab.add_ineq(dense(place, *row))
+    return place, tab
+
+
+def whole_span(place: Mapping[int, int], tab: Tableau, key: Key, const: int, den: int) -> tuple[int, int] | None:
+    """From which whole number to which (key . x + const)/den is in a tableau; None where it has no end."""
+    row = dense(place, key, const)
+    low, high = tab.minimum(row), tab.maximum(row)
+    if low is None or high is None:
+        return None
+    return -(-low[0] // (low[1] * den)), high[0] // (high[1] * den)
 
 
 def strides_of(eqs: Sequence[tuple[Key, int]]) -> Iterator[tuple[Key, int, int]]:

@@ -17,9 +17,10 @@ from math import gcd, lcm
 from polyvolta.sched.loops.rows.columns import Value, total
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane, linked
-from polyvolta.sched.loops.rows.linear import Key, System, coefficient, dense, local, negated
+from polyvolta.sched.loops.rows.linear import Key, System, coefficient, local, negated
 from polyvolta.sched.loops.rows.order import Compared
 from polyvolta.sched.loops.rows.pieces import NEAR, Piece
+from polyvolta.sched.loops.rows.steps import tabled, whole_span
 from polyvolta.sets.engine.simplex import Tableau
 
 FEW = 8  # parts of a piece at single values of iterators, or of floors
@@ -202,10 +203,7 @@ def _by_floors(piece: Piece) -> Iterator[list[Piece]]:
     mine = [v for v in piece.floors.values() if v[2] == 1 and _single(v[0])]
     if not mine:
         return
-    place = {c: 1 + k for k, c in enumerate(sorted(piece.system.columns()))}
-    tab = Tableau(len(place))
-    for row in piece.system.every_ge():
-        tab.add_ineq(dense(place, *row))
+    place, tab = tabled(piece.system)
     found = [] if tab.empty else [(span, v) for v in mine if (span := _span(tab, place, v)) is not None]
     for (begin, end), (key, const, _) in sorted(found, key=lambda one: one[0][1] - one[0][0]):
         if begin < end:
@@ -248,10 +246,7 @@ def _beside(piece: Piece) -> Iterator[Piece]:
                 pairs.append((v, [(key, const - den * r, den * (d // e)) for r in range(d // e)]))
     if not pairs:
         return
-    place = {c: 1 + k for k, c in enumerate(sorted(piece.system.columns()))}
-    tab = Tableau(len(place))
-    for row in piece.system.every_ge():
-        tab.add_ineq(dense(place, *row))
+    place, tab = tabled(piece.system)
     found: list[tuple[int, Value, list[tuple[Value, int, int]]]] = []
     for v, some in pairs if not tab.empty else ():
         spans = [(w, *span) for w in some if (span := _span(tab, place, total([(1, v), (-1, w)])))]
@@ -272,12 +267,5 @@ def _beside(piece: Piece) -> Iterator[Piece]:
 
 def _span(tab: Tableau, place: Mapping[int, int], value: Value) -> tuple[int, int] | None:
     """From which number to which a value is; None where it may have more than a few."""
-    key, const, den = value
-    if not all(c in place for c, _ in key):
-        return None
-    row = dense(place, key, const)
-    low, high = tab.minimum(row), tab.maximum(row)
-    if low is None or high is None:
-        return None
-    begin, end = -(-low[0] // (low[1] * den)), high[0] // (high[1] * den)
-    return (begin, end) if end - begin < NEAR else None
+    found = whole_span(place, tab, *value) if all(c in place for c, _ in value[0]) else None
+    return None if found is None or found[1] - found[0] >= NEAR else found
