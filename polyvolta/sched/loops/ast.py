@@ -158,8 +158,12 @@ def mapped(node: Ast, f: Callable[[tuple[Ast, ...]], tuple[Ast, ...]]) -> Ast:
 
 def each(body: tuple[Ast, ...], f: Callable[[Ast], Ast]) -> tuple[Ast, ...]:
     """What a function makes of each part of some code; the code itself if that is it."""
-    made = tuple([f(node) for node in body])
-    return body if all(map(is_, made, body)) else made
+    return kept(body, [f(node) for node in body])
+
+
+def kept(body: tuple[Ast, ...], made: Sequence[Ast]) -> tuple[Ast, ...]:
+    """What was made of some code; the code itself if that is it."""
+    return body if len(made) == len(body) and all(map(is_, made, body)) else tuple(made)
 
 
 def same(some: tuple[Ast, ...], others: tuple[Ast, ...]) -> tuple[Ast, ...] | None:

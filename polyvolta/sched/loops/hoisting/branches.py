@@ -39,7 +39,7 @@ first, and what runs stays in its order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -213,15 +213,20 @@ def _covered(known: Known, system: System, failed: Sequence[Sequence[System]]) -
     with suppress(BudgetExceeded):
         some = [s for found in failed for s in found if not s.empty]  # which may have no row that says so
         others = [list(known.columns.without_mods(s).every_ge()) for s in some]
-        return _excluded(known, system) or bounded(WORTH, _gone, known, system, others)
+        return _excluded(known, system) or bounded(WORTH, gone, known, system, others, Known.excludes_exactly)
     return False
 
 
-def _gone(known: Known, system: System, others: Sequence[Sequence[tuple[Key, int]]]) -> bool:
+def gone(
+    known: Known,
+    system: System,
+    others: Sequence[Sequence[tuple[Key, int]]],
+    excludes: Callable[[Known, System], bool],
+) -> bool:
     """Whether nothing is left of a system where it is none of some others; one part after another is looked at."""
     if not others:
-        return known.excludes_exactly(system)
-    return all(_gone(known, part, others[:-1]) for part in difference(known, system, others[-1]))
+        return excludes(known, system)
+    return all(gone(known, part, others[:-1], excludes) for part in difference(known, system, others[-1]))
 
 
 def _less(known: Known, node: If | For, failed: Failed) -> tuple[Ast, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If, negation
+from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If, kept, negation
 from polyvolta.sched.loops.hoisting.plain import excludes, implies, mentions, where
 
 
@@ -46,8 +46,7 @@ def asked_once(body: tuple[Ast, ...], known: tuple[Condition, ...] = ()) -> tupl
             inner = node.body
         if inner:
             out += inner if isinstance(node, If) and not node.conditions else (node,)
-    same = len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True))
-    return body if same else tuple(out)
+    return kept(body, out)
 
 
 def _left(conditions: tuple[Condition, ...], known: Sequence[Condition]) -> tuple[Condition, ...] | None:

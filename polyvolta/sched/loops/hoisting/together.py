@@ -37,6 +37,7 @@ from polyvolta.sched.loops.ast import (
     each,
     expressions,
     has_loops,
+    kept,
     mapped,
     negation,
     nodes,
@@ -79,8 +80,8 @@ def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = fro
             loops = long | {known.columns.row(var(node.var))[0][0][0]}
         loops = frozenset(c for c in loops if not few(there, c))
         inner = asked_together(there, node.body, loops)
-        same = len(inner) == len(node.body) and all(a is b for a, b in zip(inner, node.body, strict=True))
-        out.append(node if same else replace(node, body=inner))
+        inner = kept(node.body, inner)
+        out.append(node if inner is node.body else replace(node, body=inner))
     return tuple(_runs(known, out, long)) if _beside(out) else tuple(out)
 
 

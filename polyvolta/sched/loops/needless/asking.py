@@ -33,15 +33,16 @@ from polyvolta.sched.loops.ast import (
     Extreme,
     For,
     If,
+    kept,
     negation,
     nodes,
 )
-from polyvolta.sched.loops.hoisting.branches import stride
+from polyvolta.sched.loops.hoisting.branches import gone, stride
 from polyvolta.sched.loops.hoisting.needs import alternatives, extent, of_columns, stating
 from polyvolta.sched.loops.hoisting.plain import tied
 from polyvolta.sched.loops.needless.seen import Case, Part, Seen, Site, copied, rounds
-from polyvolta.sched.loops.rows.known import Known, difference
-from polyvolta.sched.loops.rows.linear import Key, System
+from polyvolta.sched.loops.rows.known import Known
+from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sets import Aff, BudgetExceeded, var
 from polyvolta.sets.budgets import bounded, spent
 
@@ -83,9 +84,7 @@ class _Asking:
 
     def code(self, known: Known, body: tuple[Ast, ...], failed: Failed) -> tuple[Ast, ...]:
         """Some code without what decides nothing; itself if that is it."""
-        out = [part for node in body for part in self.node(known, node, failed)]
-        same = len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True))
-        return body if same else tuple(out)
+        return kept(body, [part for node in body for part in self.node(known, node, failed)])
 
     def node(self, known: Known, node: Ast, failed: Failed) -> tuple[Ast, ...]:
         """The same of a node, none where it runs nowhere."""
@@ -189,14 +188,13 @@ class _Asking:
 def _never(known: Known, system: System, failed: Sequence[System]) -> bool:
     if known.excludes(system):
         return True
-    return _gone(known, system, [[*known.columns.without_mods(s).every_ge()] for s in failed if not s.empty])
+    others = [[*known.columns.without_mods(s).every_ge()] for s in failed if not s.empty]
+    return gone(known, system, others, _excludes)
 
 
-def _gone(known: Known, system: System, others: Sequence[Sequence[tuple[Key, int]]]) -> bool:
-    """Whether no integers satisfy a system but where all rows of one of some others hold."""
-    if not others:
-        return known.excludes(system) or (_stepping(known, system) and known.excludes_exactly(system, inf))
-    return all(_gone(known, part, others[:-1]) for part in difference(known, system, others[-1]))
+def _excludes(known: Known, system: System) -> bool:
+    """Whether no integers satisfy a system."""
+    return known.excludes(system) or (_stepping(known, system) and known.excludes_exactly(system, inf))
 
 
 def _whole(known: Known, c: Condition) -> Condition:
