@@ -30,7 +30,7 @@ from math import inf
 from polyvolta.sched.components import strongly_connected
 from polyvolta.sched.loops.rows.interleave import interleaved
 from polyvolta.sched.loops.rows.known import Known, difference, sides
-from polyvolta.sched.loops.rows.lanes import Group, Lane, classes, shadow
+from polyvolta.sched.loops.rows.lanes import Group, Lane, classes, in_cell, shadow
 from polyvolta.sched.loops.rows.linear import LOCAL, Key, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sets import BudgetExceeded
@@ -101,8 +101,7 @@ def groups(
             found = [(cell, True) for cell in (_told(known, cells, plain) if told else cells)]
         items = []
         for cell, whole in found:
-            there = [lane.restrict(cell, k) for lane in together]
-            there = [lane for lane in there if not lane.empty and not known.excludes(lane.shadows[k])]
+            there = in_cell(known, together, cell, k)
             alone = _closer(known, there[0], k, columns) if len(there) == 1 else None
             there = [lane.at_multiples(k, columns, known) for lane in there]
             if there:

@@ -402,6 +402,12 @@ def linked(lanes: Iterable[Lane], near: Callable[[Lane, Lane], bool]) -> list[li
     return out
 
 
+def in_cell(known: Known, lanes: Iterable[Lane], rows: System, k: int) -> list[Lane]:
+    """The lanes within some rows over what is outside and loop k that may have values there."""
+    inside = [lane.restrict(rows, k) for lane in lanes]
+    return [lane for lane in inside if not (lane.empty or known.excludes(lane.shadows[k]))]
+
+
 def shadow(lanes: Sequence[Lane], k: int, col: int) -> System:
     """What all lanes of a class say: their shadow if they have one, else its rows that speak of the column."""
     first, *others = [lane.shadows[k] for lane in lanes]

@@ -11,6 +11,7 @@ these nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 from itertools import islice, product
 
 from polyvolta.sched.loops.conditions import beyond
@@ -22,7 +23,7 @@ from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
 from polyvolta.sched.loops.rows.order import Compared, First
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined
 from polyvolta.sched.loops.spans.shadows import span, valued
-from polyvolta.sched.loops.spans.telling import disjoint, hull, telling, width
+from polyvolta.sched.loops.spans.telling import disjoint, hull, left_of, telling, width
 
 SOME = 6  # shadows of which one is looked for that has all values of the others, and pieces of the union then
 VERSIONS = 2  # cases of what is outside beyond which a loop does not stand in each of them
@@ -73,9 +74,7 @@ def alone(
         few = much and all(width(known, o, col, ONCE) for o in others)
         if len(others) < least and not few and (strict or not all(span(o, col) for o in others)):
             continue
-        around = others[0]
-        for o in others[1:]:
-            around = hull(known, around, o)
+        around = reduce(partial(hull, known), others)
         rows = telling(known, s, around)
         rest = difference(known, s, rows)
         if few and len(rest) > 2:
@@ -86,9 +85,7 @@ def alone(
             left = [o for o in left if not (o.empty or known.excludes(o))]
             cells = alone(known, left, col, least, strict, much, innermost) if len(left) > 1 else None
             return [*[cell.copy().add(around) for cell in cells or (System(),)], *rest]
-        rest = [] if rest or strict else [s]
-        for o in others:
-            rest = [part for left in rest for part in difference(known, left, telling(known, left, o))]
+        rest = [] if rest or strict else left_of(known, s, others)
         rest = [left for left in rest if not width(known, left, col, ONCE)]
         if len(rest) == 1 and not _versions(telling(known, s, rest[0]), col):
             return [*rest, *difference(known, System(), telling(known, System(), rest[0]))]

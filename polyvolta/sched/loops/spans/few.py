@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial, reduce
 from itertools import compress, pairwise, permutations
 
 from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known, difference
-from polyvolta.sched.loops.rows.lanes import Group, Lane
+from polyvolta.sched.loops.rows.lanes import Group, Lane, in_cell
 from polyvolta.sched.loops.rows.linear import System, coefficient, plus
 from polyvolta.sched.loops.rows.order import First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
@@ -123,9 +124,7 @@ def around_few(known: Known, shadows: Sequence[System], col: int) -> list[System
     few = [s for s in shadows if width(known, s, col, FEW)]
     if not 0 < len(few) < len(shadows) <= SOME:
         return None
-    here = few[0]
-    for s in few[1:]:
-        here = hull(known, here, s)
+    here = reduce(partial(hull, known), few)
     if not width(known, here, col, FEW):
         return None
     rest = [part for s in shadows if s not in few for part in difference(known, s, telling(known, s, here))]
@@ -207,8 +206,6 @@ def apart(known: Known, group: Group, k: int, cells: Sequence[System]) -> list[G
     """A group within each of some cells that are in the order of their values; as it is where one has all."""
     out: list[Group] = []
     for cell in cells:
-        inside = [lane.restrict(cell, k) for lane in group.lanes]
-        inside = [lane for lane in inside if not (lane.empty or known.excludes(lane.shadows[k]))]
-        if inside:
+        if inside := in_cell(known, group.lanes, cell, k):
             out.append(Group(inside, None if group.cell is None else group.cell.copy().add(cell)))
     return out if len(out) > 1 else [group]

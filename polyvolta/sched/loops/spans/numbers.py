@@ -26,7 +26,7 @@ from itertools import pairwise
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.lanes import Lane, in_cell
 from polyvolta.sched.loops.rows.linear import LOCAL, LOOP, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import Compared, First, ends
 from polyvolta.sched.loops.spans.holes import joined, many
@@ -172,8 +172,7 @@ def _between(known: Known, lanes: Sequence[Lane], k: int, col: int, low: int | N
         cell.ge(((col, 1),), -low)
     if high is not None:
         cell.ge(((col, -1),), high - 1)
-    inside = [lane.restrict(cell, k) for lane in lanes]
-    return [lane for lane in inside if not (lane.empty or known.excludes(lane.shadows[k]))]
+    return in_cell(known, lanes, cell, k)
 
 
 def both_values(shadows: Sequence[System], col: int) -> list[System] | None:

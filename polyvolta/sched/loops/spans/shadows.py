@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polyvolta.sched.loops.rows.known import Known
-from polyvolta.sched.loops.rows.lanes import Lane
+from polyvolta.sched.loops.rows.lanes import Lane, in_cell
 from polyvolta.sched.loops.rows.linear import System, coefficient, plus
 from polyvolta.sched.loops.rows.order import ends
 from polyvolta.sched.loops.rows.strides import grid
@@ -50,14 +50,8 @@ def shadows_and_remainders(
 
 def within(known: Known, lanes: Sequence[Lane], cells: Sequence[System], k: int, col: int) -> list[list[Lane]]:
     """Lanes within each of some cells, those that may have values there."""
-    out: list[list[Lane]] = []
-    for cell in cells:
-        fewer = terse(known, cell, col)
-        inside = [lane.restrict(fewer, k) for lane in lanes]
-        inside = [lane for lane in inside if not lane.empty and not known.excludes(lane.shadows[k])]
-        if inside:
-            out.append(inside)
-    return out
+    each = (in_cell(known, lanes, terse(known, cell, col), k) for cell in cells)
+    return [inside for inside in each if inside]
 
 
 def valued(s: System, col: int) -> bool:

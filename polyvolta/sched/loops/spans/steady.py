@@ -13,13 +13,13 @@ isl's generator has several loops, too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.linear import System, coefficient
-from polyvolta.sched.loops.spans.telling import hull, telling, width
+from polyvolta.sched.loops.spans.telling import hull, left_of, telling, width
 
 SOME = 8  # shadows of which this is looked for
 REST = 4  # cells around what all have, beyond which there is one loop
@@ -34,11 +34,8 @@ def steady(known: Known, shadows: Sequence[System], col: int, few: int) -> list[
     """
     if not 1 < len(shadows) <= SOME or any(coefficient(key, col) for s in shadows for key, _ in s.eqs):
         return None
-    whole = reduce(lambda a, b: hull(known, a, b), shadows)
-    rest = [whole]
-    for s in shadows:
-        rest = [part for left in rest for part in difference(known, left, telling(known, left, s))]
-    if not rest:
+    whole = reduce(partial(hull, known), shadows)
+    if not left_of(known, whole, shadows):
         return None
     core = System(row for s in shadows for row in s.every_ge())
     if core.empty or known.excludes(core) or width(known, core, col, few):

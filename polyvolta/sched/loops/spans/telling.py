@@ -5,7 +5,7 @@ Which rows tell one from another, what both say, how they are made disjoint, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import combinations
 from math import inf
@@ -99,14 +99,20 @@ def hull(known: Known, a: System, b: System) -> System:
     return out
 
 
+def left_of(known: Known, system: System, others: Iterable[System]) -> list[System]:
+    """What is left of a system without some others, as disjoint systems."""
+    left = [system]
+    for other in others:
+        left = [part for whole in left for part in difference(known, whole, telling(known, whole, other))]
+    return left
+
+
 def disjoint(known: Known, systems: Sequence[System]) -> list[System] | None:
     """Disjoint systems whose union is that of some; None where they would be too many."""
     out: list[System] = []
     for piece in systems:
         left = [] if piece.empty else [piece]  # it may have no row that says so, and would take all from others
-        for old in out:
-            left = [part for whole in left for part in difference(known, whole, telling(known, whole, old))]
-        out += left
+        out += [part for whole in left for part in left_of(known, whole, out)]
         if len(out) > PIECES:
             return None
     return out

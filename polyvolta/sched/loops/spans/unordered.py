@@ -26,9 +26,9 @@ from collections.abc import Sequence
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
-from polyvolta.sched.loops.rows.known import Known, difference
+from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
-from polyvolta.sched.loops.spans.telling import disjoint, telling, width
+from polyvolta.sched.loops.spans.telling import disjoint, left_of, width
 from polyvolta.sets import BudgetExceeded
 from polyvolta.sets.budgets import bounded
 
@@ -68,10 +68,7 @@ def _around_one(
 
     def alone(s: System, others: Sequence[System]) -> int:
         """In how many pieces a shadow has values that others have not, where sizes are large and alike."""
-        left = [s]
-        for o in others:
-            left = [part for whole in left for part in difference(known, whole, telling(known, whole, o))]
-        sizes = [part.without((col,), known.low, known.high).ineqs for part in left]
+        sizes = [part.without((col,), known.low, known.high).ineqs for part in left_of(known, s, others)]
         return sum(not any(seldom(known, *row) for row in rows.items()) for rows in sizes)
 
     order, rest = [], list(shadows)
