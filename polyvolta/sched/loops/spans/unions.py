@@ -44,7 +44,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.spans.alone import SOME, alone, asked, at_end, mixed, of_one
 from polyvolta.sched.loops.spans.cases import by_many, by_sizes
-from polyvolta.sched.loops.spans.few import around_few, around_places, beside_few, between_numbers
+from polyvolta.sched.loops.spans.few import around_few, around_places, between_numbers
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
 from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, beside_numbers, both_values, few_copies
 from polyvolta.sched.loops.spans.shadows import MANY, one_each, shadows_and_remainders, shadows_of, span, valued, within
@@ -359,14 +359,12 @@ def _alone(loop: Shared) -> Items | None:
     return loop.again(items) if items and loop.once and not loop.place.innermost else items
 
 
-def _beside_few(loop: Shared) -> Items | None:
-    """In an outermost loop values between numbers, if loops inside are cut for them, or an atomic one then is none."""
-    if not (loop.place.outermost and (loop.place.inside or loop.place.atomic)):
+def _beside_turns(loop: Shared) -> Items | None:
+    """In an outermost loop values between numbers, if an atomic loop inside then is none."""
+    if not (loop.place.outermost and loop.place.atomic) or loop.place.inside:
         return None
-    if not loop.place.inside:
-        where = loop.lanes, loop.place.atomic, loop.columns, loop.first
-        return loop.within(beside_turns(loop.known, loop.k, *where) or None)
-    return loop.within(beside_few(loop.known, loop.shadows, loop.col))
+    where = loop.lanes, loop.place.atomic, loop.columns, loop.first
+    return loop.within(beside_turns(loop.known, loop.k, *where) or None)
 
 
 def _around_few(loop: Shared) -> Items | None:
@@ -432,7 +430,7 @@ RULES: tuple[Callable[[Shared], Items | None], ...] = (
     # it has none, and fewer tests without some of its values
     _by_sizes,
     _alone,
-    _beside_few,
+    _beside_turns,
     _around_few,
     _both_values,
     _several,
