@@ -9,9 +9,8 @@ share, for many tests. Here a value has nothing by integers, or by what guards l
 or below all of these. Which values call nothing is found by running the code at some numbers. That it is so whatever
 other sizes are is certain where the code is decided by this size alone, so that the run says all; or where no piece has
 an integer point at this value. Where no piece has any at smaller ones, either, the next larger one is what is asked
-for. That is one test, or two at sizes below, and often takes the place of one that says less: then a few tests for
-nothing are enough; else there have to be more, and several at all sizes that leave something. Cost: no code is longer
-but by this condition.
+for. That is one test, or two at sizes below, and it takes the place of one that says less: where sizes leave something
+no more are made. Cost: no code is longer but by this condition.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If
+from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Condition, If
 from polyvolta.sched.loops.hoisting.inside import asked_once
 from polyvolta.sched.loops.hoisting.least import Run, Undecided
 from polyvolta.sched.loops.hoisting.plain import ensures, excludes, tied
@@ -31,8 +30,7 @@ from polyvolta.sched.loops.weighing.sizes import counted, where
 from polyvolta.sets import var
 
 VALUES = 1, 2, 3, 4, 5  # of a size, of which some may be left out
-FEW, MANY = 4, 10  # tests for nothing that are too many where none is made elsewhere instead, and where one is
-SEVERAL = 12  # tests elsewhere beside which one more is little
+FEW = 4  # tests for nothing that are too many
 LONG, SHORT = 200, 50  # tests beyond which they are not counted; where something is called
 BESIDE = 1, 2, 3, 4, 5, 6, 8  # values at which codes are compared
 
@@ -147,26 +145,14 @@ def _beside(said: Condition, conditions: Sequence[Condition]) -> Condition:
 
 
 def _better(known: Known, body: tuple[Ast, ...], found: tuple[Ast, ...], name: str, idle: Sequence[int]) -> bool:
-    """Whether code makes half as many tests, or less, where others call nothing, and elsewhere none more, or one more
-    beside several if they make many for nothing, but for a nest of loops alone, which stays as it is written.
-    """
-    most, spared, dearer = 0.0, False, False
+    """Whether code makes half as many tests, or less, where others call nothing, and nowhere more."""
+    spared = False
     for value in BESIDE:
         for at in where(known, name, value):
             long = LONG if value in idle else SHORT
             (tests, _, calls), (after, _, _) = counted(body, at, long), counted(found, at, long)
             if value in idle and not calls:
-                most, spared = max(most, tests), spared or 2 * after <= tests
+                spared = spared or 2 * after <= tests
             elif calls and after > tests:
-                dearer = True
-                if tests < SEVERAL or after > tests + 1:
-                    return False
-    return spared and (not dearer or (most >= MANY and not _nest(body)))
-
-
-def _nest(body: Sequence[Ast]) -> bool:
-    """Whether code is a nest of loops around one call, under a condition or not."""
-    inner = body[0].body if len(body) == 1 and isinstance(body[0], If) and not body[0].other else body
-    while len(inner) == 1 and isinstance(inner[0], For):
-        inner = inner[0].body
-    return len(inner) == 1 and isinstance(inner[0], Call)
+                return False
+    return spared
