@@ -124,11 +124,13 @@ def within(node: Ast) -> tuple[Ast, ...]:
 
 
 def nodes(body: Sequence[Ast]) -> Iterator[Ast]:
-    """All nodes of some code, each before those in it."""
-    for node in body:
+    """All nodes of some code, each before those in it; at any depth."""
+    todo = [*reversed(body)]
+    while todo:
+        node = todo.pop()
         yield node
         if not isinstance(node, Call):
-            yield from nodes(within(node))
+            todo += reversed(within(node))
 
 
 def asking(node: Ast) -> Iterator[Aff]:

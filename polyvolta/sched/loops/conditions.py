@@ -12,6 +12,7 @@ from math import gcd, inf
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Condition, If
 from polyvolta.sched.loops.few_values import of_few_values
+from polyvolta.sched.loops.parts.shared import shared
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known, beside_all, difference, sides
 from polyvolta.sched.loops.rows.linear import FLOOR, LOCAL, Congruence, Key, System, dense, negated, plus
@@ -267,9 +268,8 @@ def implied(known: Known, systems: Sequence[System]) -> System:
     found = System()
     if all(map(has_rows, systems)):
         there = [known.given(s) for s in systems]
-        for row in [row for s in systems for row in s.every_ge()]:
-            if all(place.implies(*row) for place in there):
-                found.ge(*row)
+        for key, const in shared(there, [row for s in systems for row in s.every_ge()]):
+            found.ge(key, const)
         for row in (*systems[0].mods, *[(*row, 0) for row in systems[0].eqs]):
             row = _coarsest(systems[1:], *row)  # noqa: PLW2901
             if row[2]:

@@ -51,6 +51,7 @@ from polyvolta.sched.loops.conditions import (
     widest,
 )
 from polyvolta.sched.loops.hoisting.needs import extent, less, needs, of_sizes, required, stating
+from polyvolta.sched.loops.hoisting.pieces import Part, full, in_pieces, most_neighbours
 from polyvolta.sched.loops.hoisting.plain import cases_of, periodic
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known, sides
@@ -68,7 +69,7 @@ BESIDE = 3  # the same of neighbours, not all of the code
 
 
 def asked_before(
-    known: Known, body: tuple[Ast, ...], writer: Writer, cases: bool = True, few: float = FEW
+    known: Known, body: tuple[Ast, ...], writer: Writer, cases: bool = True, few: float = FEW, deep: int = 0
 ) -> tuple[Ast, ...]:
     """The same code with conditions on sizes around parts of it, and it, without which many tests are for nothing.
 
@@ -76,6 +77,7 @@ def asked_before(
     ----------
     cases : whether one of a few may be among them: not where alternatives stand around the code already.
     few : tests for nothing up to which one more at all sizes is not worth it; fewer where a size has few values.
+    deep : how many conditions stand around it.
     """
     if not body or not known.columns.sizes:
         return body
@@ -84,10 +86,11 @@ def asked_before(
         there = known.given(stating(known, node.conditions)) if isinstance(node, If) else known
         cases = cases and not (isinstance(node, If) and any(isinstance(c, AnyOf) for c in node.conditions))
         few = BESIDE if _at_few(known, there) else few
-        return (replace(node, body=asked_before(there, node.body, writer, cases, few)),)
+        deep += isinstance(node, If)
+        return (replace(node, body=asked_before(there, node.body, writer, cases, few, deep)),)
     if len(body) > 1:
-        body = _together(known, body, writer)
-        body = tuple(part for node in body for part in asked_before(known, (node,), writer, cases, few))
+        body = tuple(in_pieces(body, lambda piece: _together(known, piece, writer, deep)))
+        body = tuple(part for node in body for part in asked_before(known, (node,), writer, cases, few, deep))
     rows = idle(known, body, few=few)
     conditions = stated(known.columns, rows, writer.tidy)
     body = less(body, conditions)
@@ -107,40 +110,45 @@ def _between(known: Known, col: int) -> bool:
     return known.low.get(col) is not None and known.high.get(col) is not None
 
 
-def _together(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[Ast, ...]:
+def _together(known: Known, body: Sequence[Ast], writer: Writer, deep: int) -> tuple[Ast, ...]:
     """Some code with the most neighbours under a row over sizes that all of them need; so what is before and behind.
 
     They are if they make more than `BESIDE` tests where it does not hold, as four loops do that find nothing: one test
     more is made at all other sizes. Nothing is asked for sizes below 0, and for all of the code elsewhere (`idle`).
+
+    Parameters
+    ----------
+    deep : how many conditions stand around it.
     """
+    if full(body, deep):
+        return tuple(body)
     plain = [isinstance(node, Call) for node in (body[0], *body, body[-1])]
     beside = [not plain[k] and not all(plain[k - 1 : k + 2 : 2]) for k in range(1, len(body) + 1)]
-    each = [[*needs(known, node, True).every_ge()] if near else [] for node, near in zip(body, beside, strict=True)]
+    each = [needs(known, node, True) if near else None for node, near in zip(body, beside, strict=True)]
     sizes = {known.columns.ids[name] for name in known.columns.sizes}
-    rows = dict.fromkeys(known.columns.bare(*row) for some in each for row in some)
+    rows = dict.fromkeys(known.columns.bare(*row) for some in each if some is not None for row in some.every_ge())
     rows = [row for row in rows if all(c in sizes for c, _ in row[0])]
     if not rows:
-        return body
-    there = [known.given(System(mine)) if mine else None for mine in each]
+        return tuple(body)
     alike = _alike(known)
     usual = natural(alike, 0)
-    best: tuple[int, int, Row] | None = None
-    for row in rows:
-        if usual.implies(*row):
-            continue
-        opposite, first = alike.given(sides(*row)[1]), 0
-        for k, one in enumerate((*there, None)):
-            if one is None or not one.implies(*row):
-                longer = k - first > (1 if best is None else best[1] - best[0])
-                if longer and _spared_by(opposite, body[first:k]) > BESIDE:
-                    best = first, k, row
-                first = k + 1
+    rows = [row for row in rows if not usual.implies(*row)]
+    there = [None if some is None or some.everywhere else Part(known, some) for some in each]
+
+    def follows(k: int, row: Row) -> bool:
+        one = there[k]
+        return one is not None and one.implies(*row)
+
+    def worth(row: Row, first: int, end: int) -> bool:
+        return _spared_by(alike.given(sides(*row)[1]), body[first:end]) > BESIDE
+
+    best = most_neighbours(len(body), [(row, row, None) for row in rows], follows, worth)
     if best is None or best[1] - best[0] == len(body):
-        return body
+        return tuple(body)
     first, end, row = best
     conditions = stated(known.columns, System([row]), writer.tidy)
     inside = less(body[first:end], conditions)
-    before, behind = (_together(known, some, writer) if some else () for some in (body[:first], body[end:]))
+    before, behind = (_together(known, some, writer, deep) if some else () for some in (body[:first], body[end:]))
     return *before, *guarded(conditions, inside, inside[0].at), *behind
 
 

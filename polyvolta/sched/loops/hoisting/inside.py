@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Bound, Call, Choice, Condition, Extreme, For, If, kept, negation
-from polyvolta.sched.loops.hoisting.plain import excludes, implies, mentions, where
+from polyvolta.sched.loops.hoisting.plain import excludes, implies, mentions, unsaid, where
 
 
 def asked_once(body: tuple[Ast, ...], known: tuple[Condition, ...] = ()) -> tuple[Ast, ...]:
@@ -31,7 +31,7 @@ def asked_once(body: tuple[Ast, ...], known: tuple[Condition, ...] = ()) -> tupl
                 out += other
                 continue
             node = node if other is node.other else replace(node, other=other)  # noqa: PLW2901
-            there = (*known, *node.conditions)
+            there = (*unsaid(known, node.conditions), *node.conditions)
             node = node if left == node.conditions else replace(node, conditions=left)  # noqa: PLW2901
         elif isinstance(node, For):
             there = tuple(c for c in known if not mentions(c, node.var))
@@ -47,6 +47,11 @@ def asked_once(body: tuple[Ast, ...], known: tuple[Condition, ...] = ()) -> tupl
         if inner:
             out += inner if isinstance(node, If) and not node.conditions else (node,)
     return kept(body, out)
+
+
+def never(conditions: tuple[Condition, ...], known: Sequence[Condition]) -> bool:
+    """Whether conditions never hold where others do, as far as equal terms say."""
+    return _left(conditions, known) is None
 
 
 def _left(conditions: tuple[Condition, ...], known: Sequence[Condition]) -> tuple[Condition, ...] | None:

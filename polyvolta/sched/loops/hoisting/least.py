@@ -194,12 +194,23 @@ def _deciding(sizes: Set[str], body: Sequence[Ast]) -> Set[str]:
     first = sizes & _names(body[:1]) if isinstance(body[0], For) else ()
     if first:
         return first if len(first) == 1 else frozenset()
-    return sizes & _names(nodes(body))  # a size that is in no bound or condition decides nothing
+    return sizes & _names(nodes(body), sizes)  # a size that is in no bound or condition decides nothing
 
 
-def _names(some: Iterable[Ast]) -> set[str]:
-    """The names in the bounds of loops, and in conditions."""
-    return {name for node in some for e in asking(node) for name in e.names()}
+def _names(some: Iterable[Ast], enough: Set[str] | None = None) -> set[str]:
+    """The names in the bounds of loops, and in conditions.
+
+    Parameters
+    ----------
+    enough : names beside which no others are looked for.
+    """
+    out = set[str]()
+    for node in some:
+        for e in asking(node):
+            out |= e.names()
+        if enough is not None and enough <= out:
+            break
+    return out
 
 
 class Undecided(Exception):

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
+from operator import is_
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Block, Call, Condition, For, If, negation, nodes
 from polyvolta.sched.loops.conditions import beyond, exactly, has_rows, implied
@@ -184,12 +185,13 @@ def less(body: Sequence[Ast], conditions: Sequence[Condition]) -> tuple[Ast, ...
     out: list[Ast] = []
     for node in body:
         if isinstance(node, If):
-            left = tuple(d for c in node.conditions if c not in conditions for d in under(c, conditions))
+            left = tuple([d for c in node.conditions if c not in conditions for d in under(c, conditions)])
             inside = less(node.body, conditions)
-            out += (replace(node, conditions=left, body=inside),) if left else inside
+            same = inside is node.body and left == node.conditions
+            out += ((node if same else replace(node, conditions=left, body=inside)),) if left else inside
         else:
             out.append(replace(node, body=less(node.body, conditions)) if isinstance(node, Block) else node)
-    return tuple(out)
+    return body if isinstance(body, tuple) and all(map(is_, out, body)) and len(out) == len(body) else tuple(out)
 
 
 def needs(known: Known, node: Ast, loops: bool = False, below: bool = False) -> System:
@@ -312,8 +314,12 @@ def of_columns(known: Known, body: Sequence[Ast]) -> bool:
 
 def required(known: Known, body: Sequence[Ast], loops: bool = True, below: bool = False) -> System:
     """What all parts of some code need; that `loops` have an iteration is a part of that if it is asked for."""
-    each = [needs(known, node, loops, below) for node in body]
-    return System() if any(s.everywhere for s in each) else _common(known, each)
+    each: list[System] = []
+    for node in () if any(isinstance(node, Call) for node in body) else body:  # a call needs nothing
+        each.append(needs(known, node, loops, below))
+        if each[-1].everywhere:
+            return System()
+    return _common(known, each) if each else System()
 
 
 def stating(known: Known, conditions: Sequence[Condition]) -> System:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from math import gcd
+from math import gcd, inf
 
 from polyvolta.sched.loops.ast import AnyOf, Condition
 from polyvolta.sets import Aff
@@ -197,6 +197,15 @@ def needed(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
         if not seldom and any(implies(o, c) for o in out if o is not c):
             out.remove(c)
     return tuple(out)
+
+
+def unsaid(some: Sequence[Condition], others: Sequence[Condition]) -> tuple[Condition, ...]:
+    """Some conditions without the inequalities that one of others says, too: all that they imply or exclude it does.
+
+    Of conditions in one another, as of an unrolled loop, the innermost one is left: n >= 1, n >= 2, ...
+    """
+    least = {d[1].terms: d[1].const for d in others if not isinstance(d, AnyOf) and d[0] == "ge"}
+    return tuple([c for c in some if isinstance(c, AnyOf) or c[0] != "ge" or least.get(c[1].terms, inf) > c[1].const])
 
 
 def weaker(some: Sequence[Condition], others: Sequence[Condition]) -> tuple[Condition, ...]:

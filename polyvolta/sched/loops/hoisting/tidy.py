@@ -15,28 +15,34 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If
+from polyvolta.sched.loops.hoisting.pieces import full
 from polyvolta.sched.loops.hoisting.plain import covers, excludes, mentions, needed, periodic, tied, weaker, where
 
 DEEP = 8  # conditions inside one another beyond which the next stands beside them
 
 
-def tidied(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
-    """The same code with neighbouring conditions joined and conditions hoisted out of loops."""
+def tidied(body: tuple[Ast, ...], deep: int = 0) -> tuple[Ast, ...]:
+    """The same code with neighbouring conditions joined and conditions hoisted out of loops.
+
+    Parameters
+    ----------
+    deep : how many conditions stand around it.
+    """
     out: list[Ast] = []
     same = True
     for inside in body:
-        node = _inside(inside)
+        node = _inside(inside, deep)
         same &= node is inside
         if isinstance(node, If) and not node.conditions:  # alternatives of which one holds always
             same = False
             for part in node.body:
-                _joined(out, part)
+                _joined(out, part, deep)
         else:
-            same &= not _joined(out, node)
+            same &= not _joined(out, node, deep)
     return body if same else tuple(out)
 
 
-def _joined(out: list[Ast], node: Ast) -> bool:
+def _joined(out: list[Ast], node: Ast, deep: int) -> bool:
     """Put a statement behind others, under the conditions that it shares with the last one; whether there are any."""
     last = out[-1] if out else None
     if isinstance(node, If) and isinstance(last, If):
@@ -46,10 +52,11 @@ def _joined(out: list[Ast], node: Ast) -> bool:
             return True
         shared = tuple(c for c in last.conditions if c in node.conditions)
         if _depth(last) < DEEP:
-            shared = weaker(last.conditions, node.conditions)
+            found = weaker(last.conditions, node.conditions)
+            shared = found if found == shared or not full((last, node), deep + 1) else shared
         if shared:
             inner = (*_rest(last, shared), *_rest(node, shared))
-            out[-1] = If(shared, tidied(inner) if len(inner) > 1 else inner, last.at)
+            out[-1] = If(shared, tidied(inner, deep + 1) if len(inner) > 1 else inner, last.at)
             return True
     out.append(node)
     return False
@@ -95,11 +102,11 @@ def _cases(conditions: tuple[Condition, ...]) -> tuple[tuple[Condition, ...], ..
     return (conditions,)
 
 
-def _inside(node: Ast) -> Ast:
+def _inside(node: Ast, deep: int) -> Ast:
     """A statement with what is in it tidied, and conditions around rather than inside it."""
     if isinstance(node, Call):
         return node
-    body = tidied(node.body)
+    body = tidied(node.body, deep + isinstance(node, If))
     inner = body[0] if len(body) == 1 else None
     if isinstance(node, For):
         node = node if body is node.body else replace(node, body=body)

@@ -21,10 +21,14 @@ them, wherever: it is made once in either case, and none of the others where it 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache, partial
+from heapq import heapify, heappop, heappush
 from itertools import pairwise, product
 from math import inf
+from operator import is_
 from typing import Literal
 
 from polyvolta.sched.loops.ast import (
@@ -32,9 +36,9 @@ from polyvolta.sched.loops.ast import (
     Ast,
     Block,
     Call,
+    Condition,
     For,
     If,
-    each,
     expressions,
     has_loops,
     kept,
@@ -43,8 +47,10 @@ from polyvolta.sched.loops.ast import (
     nodes,
 )
 from polyvolta.sched.loops.hoisting.either import said
-from polyvolta.sched.loops.hoisting.inside import asked_once
+from polyvolta.sched.loops.hoisting.inside import asked_once, never
 from polyvolta.sched.loops.hoisting.needs import less, needs, stating
+from polyvolta.sched.loops.hoisting.pieces import Part, full, in_pieces, most_neighbours
+from polyvolta.sched.loops.hoisting.plain import mentions, unsaid
 from polyvolta.sched.loops.hoisting.tidy import tidied
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import negated
@@ -65,10 +71,17 @@ def _beside(body: Sequence[Ast]) -> bool:
     return any(isinstance(a, If) and isinstance(b, If) for a, b in pairwise(body))
 
 
-def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = frozenset()) -> tuple[Ast, ...]:
-    """The same code with such tests around neighbours; `long` are the columns of loops around it without a limit.
+def asked_together(
+    known: Known, body: Sequence[Ast], long: frozenset[int] = frozenset(), deep: int = 0
+) -> tuple[Ast, ...]:
+    """The same code with such tests around neighbours.
 
     Nothing is asked of code in which no two conditions stand side by side.
+
+    Parameters
+    ----------
+    long : the columns of loops around it without a limit.
+    deep : how many conditions stand around it.
     """
     out: list[Ast] = []
     for node in body:
@@ -79,10 +92,9 @@ def asked_together(known: Known, body: Sequence[Ast], long: frozenset[int] = fro
         if isinstance(node, For) and not limited(known, node):
             loops = long | {known.columns.row(var(node.var))[0][0][0]}
         loops = frozenset(c for c in loops if not few(there, c))
-        inner = asked_together(there, node.body, loops)
-        inner = kept(node.body, inner)
+        inner = kept(node.body, asked_together(there, node.body, loops, deep + isinstance(node, If)))
         out.append(node if inner is node.body else replace(node, body=inner))
-    return tuple(_runs(known, out, long)) if _beside(out) else tuple(out)
+    return tuple(_runs(known, out, long, deep)) if _beside(out) else tuple(out)
 
 
 def limited(known: Known, loop: For) -> bool:
@@ -103,36 +115,43 @@ def few(known: Known, col: int) -> bool:
     return all(known.greatest((), ((col, sign),)) < inf for sign in (1, -1))
 
 
-def _runs(known: Known, body: Sequence[Ast], long: frozenset[int]) -> Iterator[Ast]:
+def _runs(known: Known, body: Sequence[Ast], long: frozenset[int], deep: int) -> list[Ast]:
     """Some code with the most neighbours that need one such test under it; so what is before, in and behind them."""
-    if not _beside(body):
+    return in_pieces(body, lambda piece: _nested(known, piece, long, deep))
+
+
+def _nested(known: Known, body: Sequence[Ast], long: frozenset[int], deep: int) -> Iterator[Ast]:
+    """`_runs` of few conditions."""
+    if not _beside(body) or full(body, deep):
         yield from body
         return
-    needed = [known.given(needs(known, node)) if isinstance(node, If) else None for node in body]
-    best: tuple[int, int, Test] | None = None
-    worth: dict[Test, bool] = {}
-    for c, alone in dict.fromkeys(_tests(body, bool(long))):
-        row, first = known.columns.row(c[1]), 0
-        for k, there in enumerate((*needed, None)):
-            if there is None or not (there.implies(*row) if c[0] == "ge" else there.implies_zero(*row)):
-                mine = alone is None or first <= alone < k
-                if mine and k - first > 1 and (best is None or k - first > best[1] - best[0]):
-                    if alone is None and c not in worth:
-                        worth[c] = _shortens(known, c, long)
-                    best = (first, k, c) if alone is not None or worth[c] else best
-                first = k + 1
+    needed = [Part(known, needs(known, node)) if isinstance(node, If) else None for node in body]
+    short = cache(partial(_shortens, known, long))
+
+    def follows(k: int, test: tuple[Test, int | None]) -> bool:
+        there, (kind, e) = needed[k], test[0]
+        if there is None:
+            return False
+        row = known.columns.row(e)
+        return there.implies(*row) if kind == "ge" else there.implies_zero(*row)
+
+    def worth(test: tuple[Test, int | None], *_: int) -> bool:
+        return test[1] is not None or short(test[0])
+
+    asked = [(test, known.columns.row(test[0][1]), test[1]) for test in dict.fromkeys(_tests(body, bool(long)))]
+    best = most_neighbours(len(body), asked, follows, worth)
     if best is None:
         yield from body
         return
-    first, end, c = best
+    first, end, (c, _) = best
     at = next(node.at for node in body[first:end] if isinstance(node, If))
-    yield from _runs(known, body[:first], long)
-    inside = _runs(known.given(stating(known, [c])), less(body[first:end], [c]), long)
+    yield from _nested(known, body[:first], long, deep)
+    inside = _nested(known.given(stating(known, [c])), less(body[first:end], [c]), long, deep + 1)
     yield If((c,), tuple(inside), at)
-    yield from _runs(known, body[end:], long)
+    yield from _nested(known, body[end:], long, deep)
 
 
-def _shortens(known: Known, c: Test, long: frozenset[int]) -> bool:
+def _shortens(known: Known, long: frozenset[int], c: Test) -> bool:
     """Whether a test leaves a long loop few values."""
     there = known.given(stating(known, [c]))
     return any(few(there, col) for col in long)
@@ -166,40 +185,110 @@ def asked_apart(body: tuple[Ast, ...]) -> tuple[Ast, ...]:
     is written twice. Where it is asked three times or fewer, a call stands there that nothing is asked for, also one
     for two that exclude each other: conditions may exclude one another (`branched`) without.
     """
-    found = _in_branches(body)
-    if found is not None:
-        first, end, node = found
-        return *asked_apart(body[:first]), mapped(node, asked_apart), *asked_apart(body[end:])
-    return each(body, lambda node: mapped(node, asked_apart))
+    out: list[Ast] = []
+    at = 0
+    for first, end, node in _in_branches(body):
+        out += [mapped(inner, asked_apart) for inner in (*body[at:first], node)]
+        at = end
+    out += [mapped(inner, asked_apart) for inner in body[at:]]
+    return body if len(out) == len(body) and all(map(is_, out, body)) else tuple(out)
 
 
-def _in_branches(body: tuple[Ast, ...]) -> tuple[int, int, If] | None:
-    """Some neighbours, from where to where, with the test that most of them ask, if one does always, in branches."""
-    best: tuple[int, int, int, If] | None = None
-    some = [node.conditions[0] for node in body if isinstance(node, If) and not node.other]
-    for c in dict.fromkeys(c for c in some if not isinstance(c, AnyOf)):
-        times = [_asked(node, c) for node in body]
-        places = [k for k, n in enumerate(times) if n]
+def _in_branches(body: tuple[Ast, ...]) -> list[tuple[int, int, If]]:
+    """Neighbours, from where to where, with the test that most of them ask, if one does always, in branches.
+
+    Then others beside these, of what is left on either side.
+    """
+    alone: dict[Test, list[int]] = {}  # of tests, where they are first
+    asked: dict[Test, dict[int, int]] = {}  # and where they are asked, how often
+    for k, node in enumerate(body):
+        c = node.conditions[0] if isinstance(node, If) and not node.other else None
+        if c is not None and not isinstance(c, AnyOf):
+            alone.setdefault(c, []).append(k)
+    for k, node in enumerate(body if alone and len(body) > 1 else ()):
+        for c in _asked(node):
+            if not isinstance(c, AnyOf) and c in alone:
+                there = asked.setdefault(c, {})
+                there[k] = there.get(k, 0) + 1
+    todo: list[tuple[int, int, Test, list[int]]] = []  # how often tests are asked where, the first ones first
+
+    def put(c: Test, places: list[int]) -> None:
+        """Try a test in a part of the code, where it is asked at some places."""
+        at = bisect_left(alone[c], places[0]) if places else 0
+        if len(places) > 1 and at < len(alone[c]) and alone[c][at] <= places[-1]:
+            heappush(todo, (-sum([asked[c][k] for k in places]), alone[c][at], c, places))
+
+    for c, places in asked.items():
+        put(c, list(places))
+    found: dict[int, tuple[int, int, If]] = {}
+    failed: list[tuple[Test, list[int]]] = []
+    while todo:
+        times, _, c, places = heappop(todo)
         first, end = places[0], places[-1] + 1
-        if len(places) < 2 or (best is not None and sum(times) <= best[0]):
+        node = _branches(body[first:end], c, -times) if _few_others(body, first, end, c) else None
+        if node is None:
+            failed.append((c, places))
             continue
-        inside = body[first:end]
-        other = tidied(asked_once(_without(inside, c), negation((c,)))) if _simple(inside) else None
-        plain = other is not None and (sum(times) > 3 or any(isinstance(node, Call) for node in other))
-        if other and plain and _few_calls(other):
-            at = next(node.at for node in inside if isinstance(node, If))
-            best = sum(times), first, end, If((c,), tidied(asked_once(inside, (c,))), at, other)
-    return None if best is None else best[1:]
+        found[first] = first, end, node
+        again = [(d, some) for _, _, d, some in todo if some[0] < end and some[-1] >= first]
+        if again:
+            todo = [one for one in todo if one[3][0] >= end or one[3][-1] < first]
+            heapify(todo)
+        again += [(d, some) for d, some in failed if some[0] < end and some[-1] >= first]
+        failed = [(d, some) for d, some in failed if some[0] >= end or some[-1] < first]
+        for d, some in again:
+            put(d, [k for k in some if k < first])
+            put(d, [k for k in some if k >= end])
+    return [found[first] for first in sorted(found)]
+
+
+def _branches(body: tuple[Ast, ...], c: Test, times: int) -> If | None:
+    """Some code with a test that it asks so often in branches, if it is one that is little where the test fails."""
+    other = tidied(asked_once(_without(body, c), negation((c,)))) if _simple(body) else ()
+    if other and _few_calls(other) and (times > 3 or any(isinstance(node, Call) for node in other)):
+        at = next(node.at for node in body if isinstance(node, If))
+        return If((c,), tidied(asked_once(body, (c,))), at, other)
+    return None
+
+
+def _few_others(body: Sequence[Ast], first: int, end: int, c: Test) -> bool:
+    """Whether what is left of some code where a test fails may be a few calls; of equal ones one may be left."""
+    calls: set[Call] = set()
+    for node in body[first:end]:
+        for call in _others((node,), c, negation((c,))):
+            if call is None:
+                return False
+            calls.add(call)
+            if len(calls) > CALLS:
+                return False
+    return True
+
+
+def _others(body: Sequence[Ast], c: Test, known: tuple[Condition, ...]) -> Iterator[Call | None]:
+    """The calls in some code that conditions which are known do not exclude, where a test fails; None for a loop."""
+    for node in body:
+        if isinstance(node, Call):
+            yield node
+        elif isinstance(node, If):
+            if c not in node.conditions and not never(node.conditions, known):
+                yield from _others(node.body, c, (*unsaid(known, node.conditions), *node.conditions))
+        else:
+            loop = node if isinstance(node, For) else None
+            there = known if loop is None else tuple([d for d in known if not mentions(d, loop.var)])
+            for call in _others(node.body, c, there):
+                yield call if loop is None else None
+
+
+def _asked(node: Ast) -> Iterator[Condition]:
+    """The conditions that the text of a node asks, as often as it does."""
+    for one in nodes((node,)):
+        if isinstance(one, If):
+            yield from dict.fromkeys(one.conditions)
 
 
 def _simple(body: Sequence[Ast]) -> bool:
     """Whether no condition in some code has another branch, and nothing is marked."""
     return not any(isinstance(node, Block) or (isinstance(node, If) and node.other) for node in nodes(body))
-
-
-def _asked(node: Ast, c: Test) -> int:
-    """How often the text of a node asks a test."""
-    return sum([isinstance(inner, If) and c in inner.conditions for inner in nodes((node,))])
 
 
 def _without(body: Sequence[Ast], c: Test) -> tuple[Ast, ...]:
