@@ -25,6 +25,7 @@ from ..values.aff import Aff, Floor
 from ..values.build import affs_of, expression
 from ..values.space import Space
 from . import triangular
+from .domains import without_needless_floors
 from .unions import Valued, best, fused
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def folded_optimum(c: Conjunct, n_fixed: int, sign: int, names: Sequence[str], s
     pieces = triangular.folded(n_par, n_var, eqs, ineqs, given, n_wanted, sign)
     if pieces is None:
         cells = optimum_cells(c, n_fixed, sign, names, space)
-        return [(d, tuple(Extreme((e,)) for e in values)) for d, values in cells]
+        return [(without_needless_floors(d), tuple(Extreme((e,)) for e in values)) for d, values in cells]
     return _named(pieces, lead, n_fixed, sign, names)
 
 

@@ -1,5 +1,7 @@
 """Optima of expressions and dimensions, and back substitution against the parametric simplex."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,18 @@ def test_functions_of_parameters():
     assert str(s.dim_min(1)) == "[N] -> { [(1)] : N >= 1 }"
     assert s.max("i + N")(N=4) == 7
     assert s.dim_max("i").max_val() == 8
+
+
+@pytest.mark.parametrize("step", [2, 3, 8])
+def test_domains_say_no_more_than_it_takes(step):
+    """Where there is a value that is rounded down, its floor is in no bound."""
+    s = Set(f"[N, T] -> {{ [t, i] : 0 <= t < T and t <= i < N + t and i mod {step} = t mod {step} }}")
+    greatest = s.dim_max("i")
+    assert str(greatest.domain()) == "[N, T] -> { : N >= 1 and T >= 1 }"
+    for n, t in itertools.product(range(-1, 5), repeat=2):
+        found = [i for _, i in s.points(N=n, T=t)]
+        assert bool(found) == (n > 0 < t)
+        assert not found or greatest(N=n, T=t) == max(found)
 
 
 def test_functions_of_inputs():
