@@ -97,9 +97,17 @@ def _mod_terms(e: Aff, style: Style) -> tuple[list[tuple[str, int]], int]:
         if c < 0 and const == (1 - den) * c:  # 3 - ((i + 3) mod 4) is (-i) mod 4
             c, num, const = -c, -num - 1, 0
             num = num + (num.const % den - num.const)
+        num = _without_multiples(num, den)
         inner = show_aff(num, style)
         body = f"{inner if _plain(num) else f'({inner})'} mod {den}"
         out.append((f"({body})", c))
     if len(out) == 1 and out[0][1] == 1 and not const and not rest.terms:
         return [(out[0][0][1:-1], 1)], 0
     return out, const
+
+
+def _without_multiples(num: Aff, den: int) -> Aff:
+    """What has the same remainder: `3*floor(i/4) + (i mod 4)` is `i mod 4` where it is divided by 3."""
+    parts = mod_parts(num) if len(num.terms) > 1 else []
+    rest = parts[0][3] if len(parts) > 1 and parts[0][2] is None else _NOTHING
+    return num - Aff(tuple([(a, c) for a, c in rest.terms if c % den == 0]))

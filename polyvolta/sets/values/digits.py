@@ -35,6 +35,13 @@ def mod_parts(e: Aff) -> list[Part]:
         return [(1, _ZERO, None, e)] if e.terms or e.const else []
     found: list[Part] = []
     rest, changed = dict(e.terms), False
+    for atom, c in floors:  # all terms of its sum and no others of them: of (i mod 4) mod 3 none is a digit by itself
+        if _based(atom)[0] is None and c % atom.den == 0:
+            m = -c // atom.den
+            if len(atom.num.terms) > 1 and all(rest.get(a, 0) == m * k for a, k in atom.num.terms):
+                left = linear(rest, e.const) + Aff(((atom, -c),)) - atom.num * m
+                rest, e, changed = dict(left.terms), left, True
+                found.append((m, atom.num, atom.den, _ZERO))
     for chain in _chains(e):
         digits = _digits(chain)
         mods = [d for d in digits if d[2] is not None]
