@@ -138,10 +138,14 @@ class QPolynomial:
         10
         """
         total = Fraction(0)
+        known: dict[Atom, int] = {}
         for m, c in self._terms.items():
+            times = 1
             for atom, e in m:
-                c *= Aff(((atom, 1),)).evaluate(values) ** e
-            total += c
+                if atom not in known:
+                    known[atom] = Aff(((atom, 1),)).evaluate(values)
+                times *= known[atom] ** e
+            total += c * times
         return total
 
     def __str__(self) -> str:

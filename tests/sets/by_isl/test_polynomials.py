@@ -7,6 +7,7 @@ import pytest
 
 import polyvolta.isl as own
 from polyvolta.sets import PolyvoltaError
+from polyvolta.sets.counting import quasipoly
 from tests.sets.by_isl.polynomial_values import both, same_values
 
 isl = pytest.importorskip("islpy")
@@ -381,3 +382,17 @@ def test_a_union_of_one_tuple_is_one():
     assert pickle.loads(pickle.dumps(u)) == u == own.PwQPolynomial(text) and u.has_equal_space(u + u)
     with pytest.raises(PolyvoltaError, match="a UnionPwQPolynomial is needed"):
         u.has_equal_space(3)
+
+
+def test_values_are_reckoned_with_in_plain_integers(monkeypatch):
+    """A point's coordinates are numbers with isl's methods, with which every sum takes ten times as long."""
+    seen = []
+    evaluate = quasipoly.QPolynomial.evaluate
+    monkeypatch.setattr(
+        quasipoly.QPolynomial, "evaluate", lambda q, values: seen.append(dict(values)) or evaluate(q, values)
+    )
+    f = own.PwQPolynomial("[n] -> { [i, j] -> i*j + n*floor(i/2) - 1/3*j^2 : 0 <= i < n }")
+    point = own.Set("[n] -> { [i, j] : n = 10 and i = 7 and j = 2 }").sample_point()
+    assert str(f.eval(point)) == "128/3"
+    assert seen == [{"n": 10, "i": 7, "j": 2}]
+    assert {type(v) for v in seen[0].values()} == {int}

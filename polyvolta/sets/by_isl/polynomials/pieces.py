@@ -356,8 +356,13 @@ def evaluated(self: Any, point: Sequence[int]) -> Any:  # noqa: ANN401
         home(self)
     if self.home is not None and len(point) != len(self.home.dims):
         raise UnknownName(f"the point has {len(point)} coordinates", where=str(self.home))
-    here = [(s, q) for s, q in self.pieces if key in (None, s.space.key) and s.contains(tuple(point), **params)]
-    return Val(self._of_values([q.evaluate({**params, **dict(zip(s.dims(), point))}) for s, q in here]))
+    params, at = {p: _number(v) for p, v in params.items()}, tuple(map(_number, point))  # Python's own are faster
+    here = [(s, q) for s, q in self.pieces if key in (None, s.space.key) and s.contains(at, **params)]
+    return Val(self._of_values([q.evaluate({**params, **dict(zip(s.dims(), at))}) for s, q in here]))
+
+
+def _number(value: Any) -> Any:  # noqa: ANN401
+    return int(value) if isinstance(value, Val) else value
 
 
 def is_zero(self: Any) -> bool:  # noqa: ANN401
