@@ -43,7 +43,7 @@ from .algebra import covered
 from .compose import apply_range, deltas, domain, identity, range_, reverse
 from .elimination import by_groups, through
 from .make import from_points
-from .paths import continued, counting, from_start, in_turn, is_exact, longer, returning, scaled, translated
+from .paths import continued, counting, endless, from_start, in_turn, is_exact, longer, returning, scaled, translated
 
 if TYPE_CHECKING:
     from ..values.map import Map
@@ -345,8 +345,11 @@ def _squared(self: Map) -> Map | None:
 
     The shortest path between two points that need more than k steps, and at most 2k, begins with k steps that lead to
     a point that needs as many. So it is enough to go on from pairs that were new in the round before. Where coalescing
-    makes no two of the pieces one it is left until the end: most such maps have ever more powers.
+    makes no two of the pieces one it is left until the end: most such maps have ever more powers. Those of which it is
+    seen that they have (`endless`) are not squared at all.
     """
+    if endless(self):
+        return None
     total = last = self.coalesce()
     merge = True
     for _ in range(ROUNDS):

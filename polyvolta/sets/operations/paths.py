@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct, Row
+from ..engine.simplex import Tableau
 from ..values.shape import pair, spaced
 from ..values.space import Space, Tuple
 from .algebra import conjoin_all
@@ -132,6 +133,43 @@ def translated(self: Map) -> Map | None:
     ineqs.append(tuple(-1 if col == 0 else int(col == base) for col in range(width)))
     paths = cj.normalise(base, divs, eqs, ineqs)
     return self._of(self.param_names, [(_lengths_space(self), () if paths is None else (paths,))])
+
+
+def endless(self: Map) -> bool:
+    """Whether it is seen that no number of steps leads to all that longer paths do.
+
+    So it is where a piece moves along a coordinate by the same offset again and again, as often as one likes, and all
+    steps have a greatest length along it. One linear program for each piece that is a translation, and two for each
+    piece where it has such paths; a False says nothing.
+
+    >>> from polyvolta.sets import Map
+    >>> endless(Map("[N] -> { [i] -> [i + 1] : 0 <= i < N; [i] -> [i - 2] }")), endless(Map("[N] -> { [i] -> [N] }"))
+    (True, False)
+    >>> endless(Map("{ [i] -> [i + 1] : 0 <= i < 9 }"))
+    False
+    """
+    space, cs, n_par = self.space, self.parts[0][1], len(self.param_names)
+    n, moved = space.n_in, set[int]()
+    for c in cs:
+        paths = translated(self._of(self.param_names, [(space, (c,))]))
+        for p in paths.parts[0][1] if paths is not None else ():
+            if not _bounded(p, [*[0] * (p.n - 1), -1]) and not p.is_empty:
+                moved.update(d for d, v in enumerate(_offset(c, n_par, n) or ()) if v)
+    for d in moved:
+        along = [(k == n_par + n + d) - (k == n_par + d) for k in range(n_par + 2 * n)]
+        if all(_bounded(c, [sign * v for v in along]) for c in cs for sign in (1, -1)):
+            return True
+    return False
+
+
+def _bounded(c: Conjunct, form: Sequence[int]) -> bool:
+    """Whether a form of the dimensions has a least value over the rationals, or there is no point."""
+    tab = Tableau(c.n + len(c.divs))
+    for row in c.eqs:
+        tab.add_eq(row)
+    for row in c.all_ineqs():
+        tab.add_ineq(row)
+    return tab.empty or tab.minimum((0, *form, *[0] * len(c.divs))) is not None
 
 
 def _moved_by(d: int, step: int, n_par: int, n: int, width: int) -> Row:

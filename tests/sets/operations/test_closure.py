@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import polyvolta.isl as own
 from polyvolta.sets import Map, Set, SpaceMismatch, budget
+from polyvolta.sets.operations import paths
 from tests.sets.brute import examples
 
 EXACT = {
@@ -420,3 +421,24 @@ def test_pairs_one_by_one_are_searched_at_once():
     with budget(5_000):
         closed, exact = m.transitive_closure()
     assert exact and {(p[:1], p[1:]) for p in closed.points()} == reached(pairs)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[N] -> { [i, j] -> [i + 1, j - 5] : 0 <= i < N; [i, j] -> [i, j + 5] : 0 <= j < N }", True),
+        ("[N] -> { [i, j] -> [i + 2, j] : 0 <= i < N; [i, j] -> [i + 1, k] : 0 <= k < N }", True),
+        ("[N] -> { [i, j] -> [i + 2, j] : 0 <= i < 9; [i, j] -> [i + 1, k] : 0 <= k < N }", False),  # no path is long
+        ("[N] -> { [i] -> [i + 1] : 0 <= i < N; [i] -> [N] }", False),  # one step may be as long as a path
+        ("[N] -> { [i] -> [i + 1] : 0 <= i < 9 and N < 0; [i] -> [0] : 0 < i < 9 }", False),
+    ],
+)
+def test_maps_with_ever_further_paths_are_not_squared(text, found):
+    assert paths.endless(Map(text)) is found
+
+
+def test_squaring_ends_where_long_paths_are_short_cuts():
+    """Steps of one and of any length: two steps lead to all."""
+    m = Map("[N] -> { [i] -> [i + 1] : 0 <= i < N; [i] -> [k] : i < k <= N and i >= 0 }")
+    closed, exact = m.transitive_closure()
+    assert exact and closed.is_equal(Map("[N] -> { [i] -> [k] : 0 <= i < k <= N }"))
