@@ -136,7 +136,7 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     planes = in_planes(b)
     rows = doubtful(a, planes)
     if rows:
-        both = conjoin(a, b)
+        both = conjoin(a, b) if planes is b else juxtaposed(a, planes)  # floors would take longer than a search
         if both is None or both.is_empty:
             return (a,)
     return _outside(a, planes, rows)
