@@ -160,7 +160,7 @@ __all__ += ["format", "stand_in", *_sets.__all__, *_CLASSES, *(f"{name}List" for
 _POLYNOMIALS = {
     "Term": ("placed", "Term"),
     "UnionPwQPolynomial": ("unions", "UnionPwQPolynomial"),
-    "UnionPwQPolynomialFold": ("folds", "PwQPolynomialFold"),
+    "UnionPwQPolynomialFold": ("unions", "UnionPwQPolynomialFold"),
     **{name: ("folds", name) for name in ("PwQPolynomialFold", "QPolynomialFold", "fold")},
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..budgets import metered_class
 from ..by_isl.objects.numbers import Number, pair
@@ -206,6 +206,7 @@ class PwQPolynomial(metaclass=Named):
     """
 
     __slots__ = ("_hash", "home", "param_names", "pieces")
+    _is_union: ClassVar[bool] = False  # whether it is isl's union, of which any tuple may lack a counterpart
 
     if not TYPE_CHECKING:  # a checker knows what there is
 

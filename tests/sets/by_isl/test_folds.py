@@ -189,7 +189,9 @@ def test_what_is_asked_of_folds(name):
 def test_texts_copies_and_mistakes():
     f = own.PwQPolynomialFold(F)
     assert own.PwQPolynomialFold.read_from_str(None, str(f)) == f == pickle.loads(pickle.dumps(f))
-    assert own.UnionPwQPolynomialFold is own.PwQPolynomialFold and hash(f) == hash(f.copy())
+    u = own.UnionPwQPolynomialFold(F)
+    assert u == f == pickle.loads(pickle.dumps(u)) and type(u) is type(pickle.loads(pickle.dumps(u)))
+    assert type(f) is not type(u) is type(f.to_union_pw_qpolynomial_fold()) and hash(f) == hash(f.copy()) == hash(u)
     assert str(own.PwQPolynomialFold("{ S[i] -> 0 }")) == "{ S[i] -> 0 }"
     assert str(own.PwQPolynomialFold("{ [i] -> max(i + 1, 2 * i, i + 1) }")) == "{ [i] -> max((1 + i), 2 * i) }"
     for text in ("{ [i] -> i }", "{ [i] -> max(i) : i > 0; [i] -> min(i) : i < 0 }", "{ [i] -> max(i }", None):

@@ -21,6 +21,7 @@ from ...values.shape import need_map, need_set
 from ...values.space import PARAMS, Space, Tuple
 from ..objects.values import Val
 from .folds import Fold, PwQPolynomialFold, extreme, fold, itself_as_fold, kind_from
+from .unions import united
 
 if TYPE_CHECKING:
     from ...values.map import Map
@@ -32,12 +33,18 @@ Known = dict[QPolynomial, bool]
 
 def bound(self: PwQPolynomial, kind: Any) -> tuple[PwQPolynomialFold, bool]:  # noqa: ANN401
     """What bounds the values from above, or from below, and whether some value is equal to it everywhere."""
-    return bounded(kind_from(kind), self.param_names, [(s, (q,)) for s, q in self.pieces], self.home)
+    found = bounded(kind_from(kind), self.param_names, [(s, (q,)) for s, q in self.pieces], self.home)
+    return _alike(self, *found)
 
 
 def bound_of_fold(self: PwQPolynomialFold) -> tuple[PwQPolynomialFold, bool]:
     """What bounds the values from the side that they do; see `PwQPolynomial.bound`."""
-    return bounded(self.kind, self.param_names, [(s, q.values) for s, q in self.pieces], self.home)
+    return _alike(self, *bounded(self.kind, self.param_names, [(s, q.values) for s, q in self.pieces], self.home))
+
+
+def _alike(f: Any, found: PwQPolynomialFold, tight: bool) -> tuple[PwQPolynomialFold, bool]:  # noqa: ANN401
+    """The bound of a union as a union."""
+    return united(found) if f._is_union else found, tight
 
 
 def bounded(
@@ -166,7 +173,7 @@ def apply_to_map(self: Map, f: PwQPolynomialFold) -> tuple[PwQPolynomialFold, bo
             if not pairs.is_empty():
                 names = dict(zip(s.dims(), pairs.dims()[space.n_in :]))
                 pieces.append((pairs, q.subs(names).values))
-    return bounded(f.kind, params, pieces, None)
+    return _alike(f, *bounded(f.kind, params, pieces, None))
 
 
 METHODS: tuple[tuple[str, str, Any], ...] = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ...counting.known import settled
 from ...counting.overlay import merged, over_both, overlaid
@@ -175,6 +175,7 @@ class PwQPolynomialFold(metaclass=Named):
     """
 
     __slots__ = ("home", "kind", "param_names", "pieces")
+    _is_union: ClassVar[bool] = False  # whether it is isl's union, of which any tuple may lack a counterpart
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
@@ -368,7 +369,8 @@ def combined(combine: Callable[[Fold, Fold], Fold]) -> Callable[[Any, Any], Any]
             raise NotSupported("the greatest and the least are no one fold", where=f"{self} and {other}")
         params, sides = over_both((*self.param_names, *other.param_names), self.pieces, other.pieces)
         found = merged(overlaid([*sides[0], *sides[1]], combine))
-        return (self if self.pieces else other)._with_pieces(params, found, self.home or other.home)
+        both = (self if self.pieces else other)._with_pieces(params, found, self.home or other.home)
+        return self.of(both.kind, params, both.pieces, both.home)
 
     method.__doc__ = "Two folds where both have values; where one has some, that one."
     return method
@@ -407,6 +409,13 @@ def itself_as_fold(value: Any) -> PwQPolynomialFold:  # noqa: ANN401
     return value
 
 
+def as_union(value: Any) -> PwQPolynomialFold:  # noqa: ANN401
+    """A fold by pieces as isl's union."""
+    from .unions import united
+
+    return united(itself_as_fold(value))  # type: ignore[no-any-return]
+
+
 _ONE, _PIECES, _BOTH = "QPolynomialFold", "PwQPolynomialFold", "QPolynomialFold PwQPolynomialFold"
 METHODS: tuple[tuple[str, str, Any], ...] = (
     (_ONE, "alloc", of_one),
@@ -438,7 +447,8 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     (_PIECES, "alloc", alloc),
     (_PIECES, "from_pw_qpolynomial", from_polynomial),
     (_PIECES, "from_qpolynomial_fold", by_pieces),
-    (_PIECES, "from_pw_qpolynomial_fold to_union_pw_qpolynomial_fold", itself_as_fold),
+    (_PIECES, "from_pw_qpolynomial_fold", itself_as_fold),
+    (_PIECES, "to_union_pw_qpolynomial_fold", as_union),
     (_PIECES, "zero zero_space", zero),
     (_PIECES, "zero_ctx", lambda context, kind: PwQPolynomialFold.of(kind_from(kind), (), [])),
 )

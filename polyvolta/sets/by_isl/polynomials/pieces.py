@@ -22,7 +22,7 @@ from ..dimensions import by_kind as dimensions
 from ..objects.lists import ListOf
 from ..objects.spaces import get_var_ids
 from ..objects.values import Point, Val
-from ..relations import itself
+from ..relations import is_params, itself
 from .on_spaces import get_id_dict, get_var_dict
 from .spaces import IN, of_kind, valued
 from .within import simpler
@@ -47,6 +47,11 @@ def home(self: Any) -> Space:  # noqa: ANN401
         raise SpaceMismatch("the pieces lie in several tuples" if self.pieces else "0 everywhere is in no space",
                             where=str(self), hint='pick one with .only("name")' if self.pieces else "")  # fmt: skip
     return Space(None, self.home.out, self.param_names)
+
+
+def is_union(self: Any) -> bool:  # noqa: ANN401
+    """Whether any tuple may lack a counterpart: it is isl's union, or lies in no one space."""
+    return self._is_union or self.home is None
 
 
 def space_of(self: Any) -> Space:  # noqa: ANN401
@@ -231,7 +236,7 @@ def project_domain_on_params(self: Any) -> Any:  # noqa: ANN401
 def domain_reverse(self: Any) -> Any:  # noqa: ANN401
     """The function of the opposite pairs, of one of pairs; of several tuples, of those that are pairs."""
     kept = [(s, q) for s, q in self.pieces if s.space.out.inner is not None]
-    if self.home is not None and self.home.out.inner is None:
+    if not is_union(self) and self.home.out.inner is None:
         raise SpaceMismatch("the function is of no pairs", where=str(self), hint="{ [A[i] -> B[j]] -> i }")
     return changed(self._with_pieces(self.param_names, kept, self.home), lambda s: s.wrapped_reverse())
 
@@ -242,13 +247,18 @@ def domain_reverse(self: Any) -> Any:  # noqa: ANN401
 def narrowed(name: str, stays: bool = False) -> Callable[[Any, Set], Any]:
     """A method that restricts the sets as one of sets does, by what is given of their tuples.
 
-    Where nothing is given of a tuple the function is 0 there, or stays as it is.
+    Where nothing is given of a tuple the function is 0 there, or stays as it is. A union is restricted to the
+    parameters in a set of these alone.
     """
 
     def method(self: Any, other: Set) -> Any:  # noqa: ANN401
         need_set(other, name)
-        given = {space.key: (space, cs) for space, cs in other.parts} or {other.space.key: (other.space, ())}
-        if self.home is not None and len(given) == 1 and self.home.key not in given:
+        if not stays and is_union(self) and is_params(other):
+            return restricted_params(self, other)
+        given = {space.key: (space, cs) for space, cs in other.parts}
+        if not given and not is_union(self):
+            given = {other.space.key: (other.space, ())}
+        if not is_union(self) and len(given) == 1 and self.home.key not in given:
             raise SpaceMismatch("the set lies in another tuple", where=f"{other.space} and {self.home}")
         params = tuple(dict.fromkeys((*self.param_names, *other.param_names)))
         out = []
@@ -288,7 +298,7 @@ def restricted_pairs(side: str) -> Callable[[Any, Set], Any]:
 
     def method(self: Any, other: Set) -> Any:  # noqa: ANN401
         need_set(other, f"intersect_domain_wrapped_{side}")
-        if self.home is not None and self.home.out.inner is None:
+        if not is_union(self) and self.home.out.inner is None:
             raise SpaceMismatch("the function is of no pairs", where=str(self), hint="{ [A[i] -> B[j]] -> i }")
         params = tuple(dict.fromkeys((*self.param_names, *other.param_names)))
         out = []
@@ -296,7 +306,7 @@ def restricted_pairs(side: str) -> Callable[[Any, Set], Any]:
             inner = s.space.out.inner
             tup = inner and (inner.source if side == "domain" else inner.out)
             given = [part for part in other.parts if tup and part[0].out.key == tup.key]
-            if not given and self.home is not None and other.parts:
+            if not given and not is_union(self) and other.parts:
                 raise SpaceMismatch("the set lies in another tuple", where=f"{other.space} and {self.home}")
             if given:
                 s = getattr(s, f"intersect_factor_{side}")(type(other)._of(other.param_names, given))
@@ -311,11 +321,12 @@ def restricted_pairs(side: str) -> Callable[[Any, Set], Any]:
 def within(self: Any, context: Set, of_params: bool = False) -> Any:  # noqa: ANN401
     """The same values at the points of a set, those of parameters if `of_params`; fewer conditions, simpler values.
 
-    Pieces that have no point there are gone.
+    Pieces that have no point there are gone. The context of a union may be of parameters alone, whatever its tuples.
     """
     need_set(context, "gist")
+    of_params = of_params or (is_union(self) and is_params(context))
     params = tuple(dict.fromkeys((*self.param_names, *context.param_names)))
-    if not of_params and self.home is not None and len(context.parts) == 1 and context.space.key != self.home.key:
+    if not of_params and not is_union(self) and len(context.parts) == 1 and context.space.key != self.home.key:
         raise SpaceMismatch("the context lies in another tuple", where=f"{context.space} and {self.home}")
     left = []
     for s, q in self.pieces:
@@ -340,18 +351,18 @@ def evaluated(self: Any, point: Sequence[int]) -> Any:  # noqa: ANN401
     Raises
     ------
     Unbounded : a parameter has no value.
-    SpaceMismatch : the point lies in another tuple.
+    SpaceMismatch : the point lies in another tuple, where those of a union, and of none, are 0.
     """
+    key = point.space.key if isinstance(point, Point) else None
+    if key is not None and is_union(self) and all(s.space.key != key for s, _ in self.pieces):
+        return Val(0)
     params = {**dict.fromkeys(self.param_names, 0), **getattr(point, "params", {})}
     unknown = [p for p in self.param_names if p not in getattr(point, "params", {}) and involves_param(self, p)]
     if unknown:
         raise Unbounded(f"{unknown[0]} has no value", where=str(self), hint="f.eval_with_dict({...})")
     params = {p: params[p] for p in self.param_names}
-    key = None
-    if isinstance(point, Point):
-        key = point.space.key
-        if self.home is not None and key != self.home.key:
-            raise SpaceMismatch("the point lies in another tuple", where=f"{point.space} and {self.home}")
+    if isinstance(point, Point) and not is_union(self) and key != self.home.key:
+        raise SpaceMismatch("the point lies in another tuple", where=f"{point.space} and {self.home}")
     if self.home is None and key is None and self.pieces:
         home(self)
     if self.home is not None and len(point) != len(self.home.dims):
@@ -400,7 +411,7 @@ def extract(self: Any, space: Space) -> Any:  # noqa: ANN401
     """The function on one space, 0 where it has no pieces there."""
     found = by_tuple(True)(self, space)
     there = space if space.inp is None else Space(None, space.inp)
-    return of_one(found._with_pieces(found.param_names, found.pieces, there))
+    return of_one(found)._with_pieces(found.param_names, found.pieces, there)
 
 
 BOTH = "PwQPolynomial PwQPolynomialFold"
