@@ -11,7 +11,7 @@ MODULES = ("dimensions.by_kind", "dimensions.strides", "objects.spaces", "object
            "expressions", "functions.quotients", "binding", "lifting", "functions.fractions",
            "functions.unions", "vertices", "approximations", "made", "functions.made", "functions.union_parts",
            "polynomials.on_spaces", "polynomials.pieces", "polynomials.piecewise", "polynomials.folds",
-           "polynomials.bounding")  # fmt: skip
+           "polynomials.unions", "polynomials.bounding")  # fmt: skip
 
 
 def methods() -> Iterator[tuple[str, str, Callable[..., Any]]]:

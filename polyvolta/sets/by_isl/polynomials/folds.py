@@ -409,13 +409,6 @@ def itself_as_fold(value: Any) -> PwQPolynomialFold:  # noqa: ANN401
     return value
 
 
-def as_union(value: Any) -> PwQPolynomialFold:  # noqa: ANN401
-    """A fold by pieces as isl's union."""
-    from .unions import united
-
-    return united(itself_as_fold(value))  # type: ignore[no-any-return]
-
-
 _ONE, _PIECES, _BOTH = "QPolynomialFold", "PwQPolynomialFold", "QPolynomialFold PwQPolynomialFold"
 METHODS: tuple[tuple[str, str, Any], ...] = (
     (_ONE, "alloc", of_one),
@@ -448,7 +441,6 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     (_PIECES, "from_pw_qpolynomial", from_polynomial),
     (_PIECES, "from_qpolynomial_fold", by_pieces),
     (_PIECES, "from_pw_qpolynomial_fold", itself_as_fold),
-    (_PIECES, "to_union_pw_qpolynomial_fold", as_union),
     (_PIECES, "zero zero_space", zero),
     (_PIECES, "zero_ctx", lambda context, kind: PwQPolynomialFold.of(kind_from(kind), (), [])),
 )

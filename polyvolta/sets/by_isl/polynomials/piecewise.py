@@ -89,13 +89,6 @@ def itself_if(value: Any) -> PwQPolynomial:  # noqa: ANN401
     return value
 
 
-def as_union(value: Any) -> PwQPolynomial:  # noqa: ANN401
-    """A polynomial by pieces as isl's union."""
-    from .unions import united
-
-    return united(itself_if(value))
-
-
 # ---- pieces in parts
 
 
@@ -248,7 +241,6 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     (_OF_ONE, "alloc", alloc),
     (_OF_ONE, "from_qpolynomial", from_qpolynomial),
     (_OF_ONE, "from_pw_qpolynomial", itself_if),
-    (_OF_ONE, "to_union_pw_qpolynomial", as_union),
     (_OF_ONE, "zero zero_space", zero),
     (_OF_ONE, "zero_ctx", lambda context=DEFAULT_CONTEXT: PwQPolynomial((), [])),
     (_OF_ONE, "isa_qpolynomial", is_alone),

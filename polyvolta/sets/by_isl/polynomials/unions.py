@@ -132,3 +132,10 @@ class UnionPwQPolynomialFold(_Union, PwQPolynomialFold, metaclass=Unions):
     def of_one(self) -> PwQPolynomialFold:
         """The same as what is of one tuple."""
         return PwQPolynomialFold.of(self.kind, self.param_names, self.pieces, self.home)
+
+
+METHODS: tuple[tuple[str, str, Any], ...] = (
+    ("PwQPolynomial", "to_union_pw_qpolynomial", united),
+    ("PwQPolynomialFold", "to_union_pw_qpolynomial_fold", united),
+)
+"""Classes, isl's names, and the method."""
