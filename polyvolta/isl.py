@@ -33,6 +33,7 @@ from polyvolta.sets.by_isl.basic import RationalAff as _RationalAff
 from polyvolta.sets.by_isl.basic import RationalMultiAff as _RationalMultiAff
 from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff as MultiUnionPwAff
 from polyvolta.sets.by_isl.functions.multi_union import UnionPwMultiAff as UnionPwMultiAff
+from polyvolta.sets.by_isl.functions.own_domains import UnionMembers as _UnionMembers
 from polyvolta.sets.by_isl.functions.union_fractions import UnionFractions as _UnionFractions
 from polyvolta.sets.by_isl.keywords import take_keywords
 from polyvolta.sets.by_isl.objects.lists import ELEMENTS, list_of
@@ -242,6 +243,7 @@ _INSTANCES = (
     _RationalAff,
     _RationalMultiAff,
     _UnionFractions,
+    _UnionMembers,
     _Number,
 )  # of the classes, though not made by their names
 for _own in [*_INSTANCES, *[value for value in globals().values() if isinstance(value, type)]]:

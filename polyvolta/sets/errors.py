@@ -252,7 +252,7 @@ def kind_of(value: object) -> str:
 
 SHOWN = {
     "MultiFunction": "MultiPwAff", "Number": "Val", "RationalAff": "Aff", "RationalMultiAff": "MultiAff",
-    "RationalPwAff": "PwAff", "UnionFractions": "UnionPwMultiAff",
+    "RationalPwAff": "PwAff", "UnionFractions": "UnionPwMultiAff", "UnionMembers": "MultiUnionPwAff",
 }  # fmt: skip
 """What errors call classes that users know by the name of another one, of which their values are instances."""
 

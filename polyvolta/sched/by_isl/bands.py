@@ -10,6 +10,7 @@ from polyvolta.sched.errors import BadSchedule
 from polyvolta.sched.tree import Band, Domain, Expansion, Leaf, Member, Schedule
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Aff, Map, MultiPwAff, NotAFunction, PwAff, Set, Space, Tuple, aff, var
+from polyvolta.sets.by_isl.functions.own_domains import UnionMembers
 from polyvolta.sets.by_isl.functions.unions import graph_of
 from polyvolta.sets.errors import kind_of
 from polyvolta.sets.functions.cells import where
@@ -67,7 +68,7 @@ def relation_of(schedule: object) -> Map:
     ------
     BadSchedule : it is neither.
     """
-    if not isinstance(schedule, (Map, PwAff, MultiPwAff, MultiFunction)):
+    if not isinstance(schedule, (Map, PwAff, MultiPwAff, MultiFunction, UnionMembers)):
         raise BadSchedule(f"the schedule of a band is a Map from instances, not {kind_of(schedule)}",
                           where=str(schedule), hint='Map("{ S[i] -> [i] }")')  # fmt: skip
     return graph_of(schedule)

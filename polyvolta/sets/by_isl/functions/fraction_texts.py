@@ -14,6 +14,7 @@ from ...text.union_functions import Reader, is_tuple_of_functions
 from ...values.set import Set
 from ...values.space import Tuple
 from .one_space import side_by_side
+from .own_domains import UnionMembers, have_one_domain
 from .union_fractions import gathered
 
 
@@ -27,9 +28,13 @@ class _Fractions(Reader):
         return found
 
     def joined(self, out: Tuple, domain: Set | None, start: int) -> Any:  # noqa: ANN401
-        from .multi_union import MultiUnionPwAff
+        from .multi_union import MultiUnionPwAff, UnionPwMultiAff
 
-        found = gathered(side_by_side(out, self.members), MultiUnionPwAff)
+        apart = [gathered(f, UnionPwMultiAff) for f in self.members]
+        if have_one_domain(apart):
+            found = gathered(side_by_side(out, self.members), MultiUnionPwAff)
+        else:
+            found = UnionMembers(out, apart)
         return found if domain is None else found.intersect_domain(domain)
 
 

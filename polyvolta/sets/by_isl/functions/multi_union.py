@@ -22,7 +22,7 @@ from typing import Any
 from ...errors import NotAFunction, SetSyntaxError, SpaceMismatch
 from ...functions.pwparse import FRACTION
 from ...text.parse import INFINITE
-from ...text.union_functions import parse_functions
+from ...text.union_functions import is_tuple_of_functions, parse_functions
 from ...values import kinds
 from ...values.map import Map
 from ...values.set import Set
@@ -32,7 +32,9 @@ from ...values.unions import UnionMap, Unions, united
 from ..dimensions.by_kind import set_dim_name
 from ..relations import is_params, is_universe, member, plain_is_equal, spaces
 from .fraction_texts import read
+from .own_domains import OwnDomains, UnionMembers, have_one_domain, product, spliced
 from .union_fractions import UnionFractions, functions_of, gathered, is_fractional
+from .union_parts import spliced as values_put_in
 from .unions import alongside, applied, graph_of, is_everywhere, on_points, pulled_back, union
 
 
@@ -40,14 +42,17 @@ class FunctionsType(Unions):
     """The type of the class, of which all union relations are instances: what gives functions may give these."""
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, (UnionMap, UnionFractions))
+        return isinstance(value, (UnionMap, UnionFractions, UnionMembers))
 
     def __call__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401
-        """The function of a text, or that of another value; one with fractions is no relation."""
+        """The function of a text, or that of another value; with fractions, or several domains, it is no relation."""
+        if isinstance(text, UnionMembers):
+            return text if cls is MultiUnionPwAff else cls(text.joint())
         if is_fractional(text):
             return gathered(functions_of(text), cls)
         try:
-            return super().__call__(text)
+            apart = isinstance(text, str) and cls is MultiUnionPwAff and is_tuple_of_functions(text)
+            return _read_apart(text) if apart else super().__call__(text)
         except SetSyntaxError as wrong:
             if wrong.message not in (FRACTION, INFINITE):
                 raise
@@ -65,6 +70,17 @@ class FunctionsType(Unions):
             return cls(value) if isinstance(value, UnionMap) and type(value) is not cls else value
 
         return call
+
+
+def _read_apart(text: str) -> Any:  # noqa: ANN401
+    """The tuple of functions of a text, which keep their own domains; errors as of `_read`."""
+    try:
+        found = OwnDomains(text, True).whole()
+    except SetSyntaxError as wrong:
+        if wrong.message in (FRACTION, INFINITE):
+            raise
+        found = _read(text)
+    return found if isinstance(found, UnionMembers) else MultiUnionPwAff(found)
 
 
 def _read(text: str) -> Map:
@@ -159,10 +175,24 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         points = UnionFractions(functions_of(other), type(self)).domain()
         return UnionFractions(functions_of(on_points(self, points)), type(self))
 
+    def _is_apart(self, other: Any) -> bool:  # noqa: ANN401
+        """Whether another tuple of functions has values elsewhere, of which both have some to keep."""
+        if isinstance(other, UnionMembers):
+            return not self._is_domain()
+        if type(self) is not MultiUnionPwAff or type(other) is not MultiUnionPwAff:
+            return False
+        return not (self._is_domain() or other._is_domain() or have_one_domain([self, other]))
+
+    def range_splice(self, pos: int, other: Any) -> Any:  # noqa: ANN401
+        """The values of another function put in at a position, where both have some."""
+        return spliced(self, pos, other) if self._is_apart(other) else values_put_in(self, pos, other)
+
     def range_product(self, other: Any) -> UnionMap:  # noqa: ANN401
         """The values of both in one tuple that wraps theirs, where both have some; the other may be of one tuple."""
         if is_fractional(other):
             return self._with_fractions(other).range_product(other)
+        if self._is_apart(other):
+            return product(self, other, True)
         f, g = alongside(self, graph_of(other))
         return UnionMap.range_product(f, g)  # type: ignore[return-value]
 
@@ -170,6 +200,8 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         """The values of both in one tuple, where both have some; the other may be of one tuple."""
         if is_fractional(other):
             return self._with_fractions(other).flat_range_product(other)
+        if self._is_apart(other):
+            return product(self, other, False)
         f, g = alongside(self, graph_of(other))
         return UnionMap.flat_range_product(f, g)  # type: ignore[return-value]
 

@@ -51,6 +51,10 @@ def functions_of(f: Any) -> list[Any]:  # noqa: ANN401
     ------
     SpaceMismatch : it is no function.
     """
+    from .own_domains import UnionMembers
+
+    if isinstance(f, UnionMembers):
+        f = f.joint()
     if isinstance(f, UnionFractions):
         return list(f.functions)
     if isinstance(f, Map):

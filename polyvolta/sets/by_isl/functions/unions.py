@@ -80,10 +80,13 @@ def pointwise(sign: str) -> Callable[[Map, Map], Map]:
 
 
 def beside_fractions(self: Map, other: Any) -> Any:  # noqa: ANN401
-    """A function as one that may have fractions, where another one has some; else None."""
+    """A function as one that may have fractions, or members with domains of their own, beside such a one; else None."""
+    from .own_domains import UnionMembers, members_of, tuple_of
     from .union_fractions import UnionFractions, functions_of, is_fractional
     from .union_parts import kind_of_functions
 
+    if isinstance(other, UnionMembers):
+        return UnionMembers(tuple_of(self), members_of(self))
     return UnionFractions(functions_of(self), kind_of_functions(self)) if is_fractional(other) else None
 
 
@@ -94,11 +97,16 @@ def from_list(space: Space, functions: Iterable[Any]) -> Any:  # noqa: ANN401
     ------
     SpaceMismatch : they are not as many, or none, of which nobody knows where they have values.
     """
-    from .multi_union import MultiUnionPwAff
+    from .multi_union import MultiUnionPwAff, UnionPwMultiAff
     from .one_space import side_by_side
+    from .own_domains import UnionMembers, have_one_domain
     from .union_fractions import functions_of, gathered, is_fractional
 
     given = list(functions)
+    if len(given) == space.n_out > 1 and any(isinstance(f, MultiUnionPwAff) for f in given):
+        apart = [f if is_fractional(f) else UnionPwMultiAff(graph_of(f)) for f in given]
+        if not have_one_domain(apart):
+            return UnionMembers(space.out, apart)
     if any(map(is_fractional, given)) and len(given) == space.n_out:
         return gathered(side_by_side(space.out, map(functions_of, given)), MultiUnionPwAff)
     graphs = [graph_of(f) for f in given]
@@ -165,12 +173,13 @@ def graph_of(f: Any) -> Map:  # noqa: ANN401
     from ...functions.members import MultiFunction
     from ...functions.piecewise import check_function
     from ...values.map import Map
+    from .own_domains import UnionMembers
     from .union_fractions import UnionFractions
 
     if isinstance(f, Map):
         return f
-    if isinstance(f, UnionFractions):
-        return f.as_map()
+    if isinstance(f, (UnionFractions, UnionMembers)):
+        return f.as_map()  # type: ignore[no-any-return]
     if isinstance(f, MultiFunction):
         f = f.joint()
     check_function(f, "a function of several tuples")
