@@ -29,7 +29,7 @@ from ..functions.piecewise import Piecewise
 from ..functions.pwaff import PwAff
 from ..functions.rational import RationalPwAff
 from ..values.map import Map
-from ..values.named import Named
+from ..values.named import NamedByValue
 from ..values.relation import Relation
 from ..values.set import Set
 from .functions import readers
@@ -140,7 +140,7 @@ def _keeping(f: Callable[..., Any], family: Any) -> Callable[..., Any]:  # noqa:
     return call
 
 
-class Narrow(Named):
+class Narrow(NamedByValue):
     """The class of the classes, whose methods that keep the property do so."""
 
     _wide: Any
@@ -160,7 +160,7 @@ class Narrow(Named):
         ):  # what need not have the property
             setattr(cls, maker, staticmethod(getattr(cls._wide, maker)))
         for kept in own & cls._kept:
-            f = getattr(cls, kept)
+            f = type.__getattribute__(cls, kept)  # what values have, which is not looked up by them
             if isfunction(f):
                 setattr(cls, kept, _keeping(f, cls._family))
             elif ismethod(f):  # of the class
@@ -178,11 +178,18 @@ class Narrow(Named):
         """Of the class, or of that of functions with fractions that have the property."""
         return type.__instancecheck__(cls, value) or isinstance(value, cls._others)
 
+    def __subclasscheck__(cls, other: type) -> bool:
+        return type.__subclasscheck__(cls, other) or issubclass(other, cls._others)
+
+    @property
+    def _home(cls) -> type:  # type: ignore[override]
+        return cls
+
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
         """What isl's names give that are looked up on the class, or on a value of it."""
         found = super().__getattr__(name)  # type: ignore[misc]
         if name in WIDENED:
-            return cls._wide
+            return lambda value: value._widened() if isinstance(value, Narrowed) else cls._wide(value)
         return _keeping(found, cls._family) if name in cls._kept else found
 
 

@@ -7,7 +7,9 @@ missing (`text.of_isl`). Of another name of isl's the error says what is here in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache, wraps
+from inspect import isfunction
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -77,6 +79,55 @@ class Named(type):
                     return made
                 raise Lacking(cls, name)
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
+
+
+class ByValue(type):
+    """The type of a class that has instances of other classes than those that derive from it, as `isl.Aff` has.
+
+    A method that is looked up on the class is that of the value on which it is called, so that `isl.Aff.floor(f)` is
+    `f.floor()`. A call of a method of a value asks nothing of this, and costs nothing more.
+    """
+
+    _home: type  # whose methods fit its values; those of others have their own
+
+    def __getattribute__(cls, name: str) -> Any:  # noqa: ANN401
+        found = super().__getattribute__(name)
+        return found if name.startswith("_") or not isfunction(found) else of_value(cls, name, found)
+
+    def _as_of(cls, value: Any) -> Any:  # noqa: ANN401
+        """A value of another class as what a method of this one is called on."""
+        return value
+
+
+def dispatching(cls: Any, name: str, found: Callable[..., Any]) -> Callable[..., Any]:  # noqa: ANN401
+    """The function of a class, which on a value that is an instance but does not derive from it is the value's own.
+
+    Functions without a value that they are called on, static ones and those that make one, are as they are.
+    """
+    if name.startswith("from_") or any(isinstance(vars(c).get(name), staticmethod) for c in cls.__mro__):
+        return found
+
+    @wraps(found)
+    def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+        if args and isinstance(args[0], cls) and cls._home not in type(args[0]).__mro__:
+            return getattr(cls._as_of(args[0]), name)(*args[1:], **named)
+        return found(*args, **named)
+
+    call.__module__, call.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
+    return call
+
+
+of_value = lru_cache(maxsize=1 << 12)(dispatching)  # one function each time that it is looked up
+
+
+class NamedByValue(ByValue, Named):
+    """Both: isl's names that are looked up on the class are those of the value, too."""
+
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(cls, name: str) -> object:
+            found = super().__getattr__(name)
+            return of_value(cls, name, found) if isfunction(found) else found
 
 
 class Shown:

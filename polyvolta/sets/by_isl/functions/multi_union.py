@@ -25,6 +25,7 @@ from ...text.parse import INFINITE
 from ...text.union_functions import is_tuple_of_functions, parse_functions
 from ...values import kinds
 from ...values.map import Map
+from ...values.named import ByValue, dispatching
 from ...values.set import Set
 from ...values.shape import need_set
 from ...values.space import PARAMS, Space
@@ -38,11 +39,19 @@ from .union_parts import spliced as values_put_in
 from .unions import alongside, applied, graph_of, is_everywhere, on_points, pulled_back, union
 
 
-class FunctionsType(Unions):
+class FunctionsType(ByValue, Unions):
     """The type of the class, of which all union relations are instances: what gives functions may give these."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, (UnionMap, UnionFractions, UnionMembers))
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        """Of the classes of those that are no relations, as `functools.singledispatch` asks."""
+        return type.__subclasscheck__(cls, other) or other in (UnionFractions, UnionMembers)
+
+    @property
+    def _home(cls) -> type:  # type: ignore[override]
+        return UnionMap
 
     def __call__(cls, text: Any, context: object = None) -> Any:  # noqa: ANN401
         """The function of a text, or that of another value; with fractions, or several domains, it is no relation."""
@@ -60,7 +69,7 @@ class FunctionsType(Unions):
 
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
         """What isl's names give that are looked up on the class is of it."""
-        found = super().__getattr__(name)
+        found = dispatching(cls, name, super().__getattr__(name))
 
         @wraps(found)
         def call(*args: Any, **named: Any) -> Any:  # noqa: ANN401

@@ -15,14 +15,21 @@ from typing import Any
 
 from ...functions import members, multi_pwaff, pwaff, rational
 from ...functions.cells import Cell
-from ...values.named import Named
+from ...values.named import NamedByValue
 from ...values.space import Space
 
 
-class Reading(Named):
+class Reading(NamedByValue):
     """The type of a class whose constructor gives values of others, all of which are its instances."""
 
     _kinds: tuple[type, ...]
+
+    @property
+    def _home(cls) -> type:  # type: ignore[override]
+        return cls._kinds[0]
+
+    def _as_of(cls, value: Any) -> Any:  # noqa: ANN401
+        return value._widened() if hasattr(type(value), "_widened") else value
 
     def __instancecheck__(cls, value: object) -> bool:
         """Of the values' classes; a class that derives from this one has no other instances than any has."""

@@ -16,14 +16,22 @@ from operator import index
 from typing import Any
 
 from ...errors import NotAffine, kind_of
+from ...values.named import ByValue
 from .lists import ListOf, dump
 
 
-class NumberType(type):
+class NumberType(ByValue):
     """The type of `Val`, of which numbers that are no integers are instances, too."""
 
+    @property
+    def _home(cls) -> type:  # type: ignore[override]
+        return cls
+
     def __instancecheck__(cls, value: object) -> bool:
-        return type.__instancecheck__(cls, value) or (cls.__name__ == "Val" and type(value) is Number)
+        return type.__instancecheck__(cls, value) or (type(value) is Number and cls.__name__ == "Val")
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return type.__subclasscheck__(cls, other) or (other is Number and cls.__name__ == "Val")
 
 
 class Number:
