@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import Any, Self
 
 from polyvolta.sched import passes
-from polyvolta.sched.by_isl.bands import band_of, map_of, universe
+from polyvolta.sched.by_isl.bands import band_of, map_of, relation_of, universe
 from polyvolta.sched.by_isl.kinds import ast_loop_type
 from polyvolta.sched.by_isl.standing import Standing
 from polyvolta.sched.errors import BadArgument
@@ -23,6 +23,7 @@ from polyvolta.sched.wrapped import plain
 from polyvolta.sets import Map, Set, Space, Tuple
 from polyvolta.sets.by_isl.functions.multi_union import MultiUnionPwAff
 from polyvolta.sets.by_isl.objects.context import option
+from polyvolta.sets.by_isl.objects.vectors import MultiVal
 from polyvolta.sets.values.space import whole
 from polyvolta.sets.values.unions import gives_union
 
@@ -193,12 +194,26 @@ class Banded(Standing):
 
         Raises
         ------
-        BadArgument : other than so many are given.
+        BadArgument : other than so many are given, or a `MultiVal` of another tuple than the band's.
         """
         n = self.band_n_member()
+        if isinstance(given, MultiVal):
+            self._same_tuple([given.space.out.name], given)
         if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != n:
             raise BadArgument(f"a number for each of the band's {n} members is wanted", where=repr(given))
         return tuple(given)
+
+    def _same_tuple(self, names: Iterable[str | None], given: object) -> None:
+        """Refuse values that are called otherwise than those of the band.
+
+        Raises
+        ------
+        BadArgument
+        """
+        name = self._is(Band).name
+        if any(other != name for other in names):
+            own = f"those of a tuple called {name}" if name else "those of a tuple without a name"
+            raise BadArgument(f"values of the band's tuple are wanted, {own}", where=str(given))
 
     def _shaped(self, change: Callable[[Schedule], Schedule]) -> Self:
         """The tree after a change of a band that only a permutable one may have; its own flag stays."""
@@ -242,9 +257,15 @@ class Banded(Standing):
         return self._mapped("taking remainders of members", factors, lambda e, f: e % f)
 
     def band_shift(self, shift: Map) -> Self:
-        """A band to whose members a function of the instances is added."""
+        """A band to whose members a function of the instances is added, with values in the band's tuple.
+
+        Raises
+        ------
+        BadArgument : they are in another one.
+        """
         band = self._is(Band)
         not_anchored(self.schedule, self.at, "shifting members")
+        self._same_tuple([space.out.name for space, _ in relation_of(shift).parts], shift)
         here = self._arriving()
         more = band_of(shift, here)
         if not more.members and here.is_empty():

@@ -20,6 +20,7 @@ from ..values import kinds
 from ..values.aff import Floor, var
 from .explicit import listed
 from .objects.values import Val
+from .objects.vectors import need_same_tuple
 
 if TYPE_CHECKING:
     from ..engine.rows import Row
@@ -134,6 +135,7 @@ def bounded(name: str) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, limits: Any) -> Any:  # noqa: ANN401
         out = self.space.out
+        need_same_tuple(out, limits, self)
         given = list(limits) if isinstance(limits, Iterable) else [limits]
         if len(given) != len(out.dims):
             raise SpaceMismatch(f"{len(given)} bounds are given of {len(out.dims)} dimensions", where=str(self))

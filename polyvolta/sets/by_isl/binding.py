@@ -60,10 +60,25 @@ def bind_domain(self: Map, names: Set | MultiId | str) -> Set:
 
 
 def bind_range(self: Map, names: Set | MultiId | str) -> Set:
-    """The inputs with the output of these names, which become parameters."""
+    """The inputs with the output of these names, which become parameters.
+
+    Raises
+    ------
+    SpaceMismatch : the outputs are in another tuple, of a relation of one.
+    """
     at = point(names)[0]
+    if not self._is_union and len(self.parts) == 1 and self.space.out.key != at.space.out.key:
+        raise SpaceMismatch("the names are of another tuple", where=f"{self}\n{at.space.out}")
     own = [part for part in self.parts if part[0].out.key == at.space.out.key]
     return self._of(self.param_names, own).intersect_range(at).domain()
+
+
+def bind_values(self: Map, names: Set | MultiId | str) -> Set:
+    """The points at which a function has the value of these names, which become parameters; see `bind_range`."""
+    from .functions.unions import need_values_in
+
+    need_values_in(self, {point(names)[0].space.out.key}, names, "binding values to names")
+    return bind_range(self, names)
 
 
 def bind_id(self: PwAff, name: str) -> Set:
@@ -131,7 +146,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "bind", bind),
     ("Map", "bind_domain", bind_domain),
     ("Map", "bind_range", bind_range),
-    ("Map", "bind", bind_range),
+    ("Map", "bind", bind_values),
     ("PwAff", "bind_id", bind_id),
     ("MultiPwAff", "bind", lambda self, names: bind_range(self.as_map(), names)),
     ("MultiPwAff", "bind_domain", bind_function_domain),

@@ -262,6 +262,13 @@ def as_multi_union_pw_aff(self: Map) -> Any:  # noqa: ANN401
     return self if len(self.parts) > 1 else self.as_multi_pw_aff()
 
 
+def as_union_pw_multi_aff(self: Map) -> Any:  # noqa: ANN401
+    """The function of several tuples that a relation is; `NotAFunction` where it has several values at one point."""
+    from .functions.multi_union import UnionPwMultiAff, as_functions
+
+    return as_functions(self, UnionPwMultiAff)
+
+
 def remove_map_if(self: Map, f: Callable[[Map], object]) -> Map:
     """Without the parts, of one space each, of which a function holds."""
     need_function(f)
@@ -395,7 +402,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Set", "lex_gt_union_set", same("lex_gt_set")),
     ("Set", "lex_ge_union_set", same("lex_ge_set")),
     ("Map", "to_map", itself),
-    ("Map", "to_union_map as_union_map as_union_pw_multi_aff", united),
+    ("Map", "to_union_map as_union_map", united),
+    ("Map", "as_union_pw_multi_aff", as_union_pw_multi_aff),
     ("Map", "as_map", one_space),
     ("Map", "isa_map", has_one_space),
     ("Map", "get_map_list", gives_list(spaces)),

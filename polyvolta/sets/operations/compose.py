@@ -21,7 +21,7 @@ from ..errors import SpaceMismatch
 from ..hulls.intervals import Box, touch
 from ..values.aff import Aff
 from ..values.shape import all_spaces, flat, linked, need_map, need_set, rearranged, single, spaced
-from ..values.space import Space, Tuple, apart, refuse_params, renamed, renaming
+from ..values.space import Space, Tuple, apart, refuse_params, renamed, renaming, unlike
 from .algebra import conjoin_all, filled, in_spaces_with_points
 
 if TYPE_CHECKING:
@@ -434,10 +434,9 @@ def _difference(self: Map) -> list[tuple[Space, tuple, Tuple]]:
         n = space.n_in
         if not single(self) and space.source.key != space.out.key:  # of a union pairs of unlike tuples are left out
             continue
-        named = space.source.name and space.out.name and space.source.name != space.out.name
         if n != space.n_out:
             raise SpaceMismatch("differences need as many inputs as outputs", where=str(space))
-        if named:
+        if unlike(space.source, space.out):
             raise SpaceMismatch(
                 "differences need inputs and outputs of one name",
                 where=f"inputs: {space.inp}\noutputs: {space.out}",
@@ -461,7 +460,8 @@ def deltas(self: Map) -> Set:
 
     Raises
     ------
-    SpaceMismatch : some pair has more inputs than outputs, or fewer, or both sides have names, and these differ.
+    SpaceMismatch : some pair has more inputs than outputs, or fewer, or both sides have names, and these differ, at
+        any depth.
     """
     from ..values.set import Set
 

@@ -250,6 +250,26 @@ def renamings(given: Space, wanted: Space) -> str:
     return more and f"{first}{more[more.rindex('.') :]}"
 
 
+def unlike(a: Tuple, b: Tuple) -> bool:
+    """Whether two tuples of as many dimensions say two things, by their names or by what they wrap, at any depth.
+
+    A name says nothing beside none, and what is wrapped nothing beside a tuple that neither wraps nor has a name.
+
+    >>> from polyvolta.sets import Space
+    >>> one, two, three = (Space(text).out for text in ("[A[i] -> B[j]]", "[A[i] -> C[j]]", "[i, j]"))
+    >>> unlike(one, two), unlike(one, three)
+    (True, False)
+    """
+    if a.name and b.name and a.name != b.name:
+        return True
+    if a.inner is None or b.inner is None:
+        flat = a if a.inner is None else b
+        return (a.inner is not None or b.inner is not None) and flat.name is not None
+    (first, second), (third, fourth) = ((t.inner.source, t.inner.out) for t in (a, b))  # type: ignore[union-attr]
+    same_arity = len(first.dims) == len(third.dims)
+    return not same_arity or unlike(first, third) or unlike(second, fourth)
+
+
 def refuse_params(given: Sequence[Tuple], wanted: Sequence[Tuple], what: str) -> None:
     """Refuse a condition on parameters, `{ : }`, beside other tuples, of which it would leave none.
 

@@ -111,6 +111,7 @@ class _Union(Relation):
 
     __slots__ = ()
     _is_union = _of_isl = True
+    _one_tuple = False  # whether it is isl's function whose values lie in one tuple
     universe = _Universe()  # type: ignore[assignment]
 
     @classmethod

@@ -21,6 +21,7 @@ from ..objects.numbers import Number
 from ..objects.on_spaces import of_members
 from ..objects.spaces import every, set_tuple
 from ..objects.values import Val, integer
+from ..objects.vectors import need_same_tuple
 from ..relations import same
 
 if TYPE_CHECKING:
@@ -219,6 +220,7 @@ def plus_numbers(self: MultiPwAff, numbers: Any) -> Any:  # noqa: ANN401
     from ...functions.members import MultiFunction
     from ...functions.rational import lifted
 
+    need_same_tuple(self.space.out, numbers, self)
     given = tuple(numbers) if isinstance(numbers, Iterable) else (numbers,) * len(self)
     if len(given) != len(self):
         raise SpaceMismatch(f"{len(given)} numbers are given for {len(self)} values", where=str(self))

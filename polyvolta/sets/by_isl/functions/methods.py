@@ -18,7 +18,7 @@ from .. import relations as of_relations
 from ..basic import narrowed
 from ..dimensions.by_kind import extremum
 from ..objects.lists import gives_list
-from ..objects.vectors import MultiVal
+from ..objects.vectors import MultiVal, need_same_tuple
 from ..relations import get_map_tuple_name, itself, same, set_map_tuple_name
 from .made import of_graph
 
@@ -177,6 +177,19 @@ def as_aff(self: PwAff) -> PwAff:
 # ---- of functions with several values
 
 
+def as_multi_aff(self: MultiPwAff) -> MultiPwAff:
+    """The function itself, which is one expression for each value everywhere.
+
+    Raises
+    ------
+    NotAffine : it has cases, or no value somewhere.
+    """
+    if not is_one_expression(self):
+        raise NotAffine("the function is not one expression for each value everywhere", where=str(self),
+                        hint="f.pieces lists its cases")  # fmt: skip
+    return self
+
+
 def member(self: MultiPwAff, pos: int) -> PwAff:
     """One of the values, by its position."""
     return self[pos]
@@ -211,6 +224,7 @@ def with_numbers(combine: Callable[[Any, int], Any]) -> Callable[[Any, Iterable[
     """A method of functions that combines each member with the number of its position."""
 
     def method(self: Any, numbers: Iterable[int]) -> Any:  # noqa: ANN401
+        need_same_tuple(self.space.out, numbers, self)
         numbers = tuple(numbers)
         if len(numbers) != self.space.n_out:
             raise SpaceMismatch(f"{len(numbers)} numbers are given for {self.space.n_out} values", where=str(self))
@@ -350,7 +364,8 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MultiPwAff", "is_cst", lambda self: all(f.is_cst() for f in self)),
     ("MultiPwAff", "isa_multi_aff", is_one_expression),
     ("MultiPwAff", "isa_pw_multi_aff", lambda self: True),
-    ("MultiPwAff", "as_multi_aff as_pw_multi_aff", itself),
+    ("MultiPwAff", "as_multi_aff", as_multi_aff),
+    ("MultiPwAff", "as_pw_multi_aff", itself),
     ("MultiPwAff", "to_multi_pw_aff to_pw_multi_aff", itself),
     ("MultiPwAff MultiFunction", "to_union_pw_multi_aff", as_union),
     ("MultiPwAff", "as_multi_union_pw_aff to_multi_union_pw_aff", as_functions),

@@ -19,7 +19,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-from ...errors import NotAFunction, SetSyntaxError, SpaceMismatch
+from ...errors import SetSyntaxError, SpaceMismatch
 from ...functions.pwparse import FRACTION
 from ...text.parse import INFINITE
 from ...text.union_functions import is_tuple_of_functions, parse_functions
@@ -36,7 +36,17 @@ from .fraction_texts import read
 from .own_domains import OwnDomains, UnionMembers, have_one_domain, product, spliced
 from .union_fractions import UnionFractions, functions_of, gathered, is_fractional
 from .union_parts import spliced as values_put_in
-from .unions import alongside, applied, graph_of, is_everywhere, on_points, pulled_back, union
+from .unions import (
+    alongside,
+    applied,
+    graph_of,
+    is_everywhere,
+    need_one_value,
+    on_points,
+    pulled_back,
+    union,
+    values_of,
+)
 
 
 class FunctionsType(ByValue, Unions):
@@ -76,6 +86,10 @@ class FunctionsType(ByValue, Unions):
             if name.startswith("from_") and len(args) == 1 and is_fractional(args[0]):
                 return cls(args[0])
             value = found(*args, **named)
+            if name == "from_union_map":  # a relation, of which nobody has asked whether it is a function
+                value = united(Map(value))
+            if name.startswith("from_") and isinstance(value, Map):
+                return as_functions(value, cls)
             return cls(value) if isinstance(value, UnionMap) and type(value) is not cls else value
 
         return call
@@ -112,6 +126,7 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
     """A function of points of any tuples, from isl's text of one; see the module, and `UnionMap` for its methods."""
 
     __slots__ = ()
+    _one_tuple = True
 
     def __init__(self, text: str | Map, context: object = None) -> None:
         m = _read(text) if isinstance(text, str) else united(text)
@@ -214,6 +229,25 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
         f, g = alongside(self, graph_of(other))
         return UnionMap.flat_range_product(f, g)  # type: ignore[return-value]
 
+    def _factor(self, name: str) -> UnionMap:
+        """One of the two sides of values that are wrapped pairs.
+
+        Raises
+        ------
+        SpaceMismatch : they are no such pairs, of a function whose values lie in one tuple.
+        """
+        if self._one_tuple and self.parts and all(s.out.inner is None for s, _ in self.parts):
+            raise SpaceMismatch("the values are no wrapped pairs", where=str(self))
+        return getattr(UnionMap, name)(self)  # type: ignore[no-any-return]
+
+    def range_factor_domain(self) -> UnionMap:
+        """The first values, of values that are wrapped pairs; see `_factor`."""
+        return self._factor("range_factor_domain")
+
+    def range_factor_range(self) -> UnionMap:
+        """The second values, of values that are wrapped pairs; see `_factor`."""
+        return self._factor("range_factor_range")
+
     def factor_range(self) -> UnionMap:
         """The second values, of values that are wrapped pairs."""
         return self.range_factor_range()  # type: ignore[return-value]
@@ -298,6 +332,7 @@ class UnionPwMultiAff(MultiUnionPwAff):
     """isl's `UnionPwAff` and `UnionPwMultiAff`: the same functions, whose space is that of the parameters alone."""
 
     __slots__ = ()
+    _one_tuple = False
     get_space = UnionMap.get_space
 
     def _is_domain(self) -> bool:
@@ -310,16 +345,18 @@ class UnionPwMultiAff(MultiUnionPwAff):
         return plain_is_equal(self.align_params(params), type(self)(graph).align_params(params))
 
 
-def as_functions(f: Any) -> Any:  # noqa: ANN401
-    """The function, or the relation that is one, as a `MultiUnionPwAff`.
+def as_functions(f: Any, kind: Any = MultiUnionPwAff) -> Any:  # noqa: ANN401
+    """The function, or the relation that is one, of one of the two classes.
 
     Raises
     ------
     NotAFunction : a relation has several values at one point.
+    SpaceMismatch : the values lie in several tuples, of a `MultiUnionPwAff`.
     """
+    if kind._one_tuple and len(values_of(f)) > 1:
+        raise SpaceMismatch("the values of the functions lie in several tuples", where=str(f),
+                            hint="a UnionPwMultiAff takes them")  # fmt: skip
     if is_fractional(f):
-        return gathered(functions_of(f), MultiUnionPwAff)
+        return gathered(functions_of(f), kind)
     graph = graph_of(f)
-    if isinstance(f, Map) and not f.is_single_valued():
-        raise NotAFunction("the relation has several values at one point", where=str(f), hint="f.lexmin() has one")
-    return MultiUnionPwAff(graph)  # type: ignore[arg-type]
+    return kind(need_one_value(graph) if type(f) in (Map, UnionMap) else graph)

@@ -32,8 +32,8 @@ from ..objects.lists import ListOf
 from ..objects.spaces import every
 from ..relations import is_params
 from .one_space import after, as_one, product, several, side_by_side, union_sum
-from .union_parts import functions
-from .unions import graph_of
+from .union_parts import functions, with_other_points
+from .unions import graph_of, inputs_of, need_values_in, values_of
 
 if TYPE_CHECKING:
     from .multi_union import MultiUnionPwAff
@@ -320,21 +320,24 @@ class UnionFractions(metaclass=Named):
 
     def add(self, other: Any) -> Any:  # noqa: ANN401
         """The sum where both have values, in one space."""
+        need_values_in(self, values_of(other), other, "a sum")
         return self._paired(other, lambda f, g: f + g)
 
     def sub(self, other: Any) -> Any:  # noqa: ANN401
         """The difference where both have values, in one space."""
+        need_values_in(self, values_of(other), other, "a difference")
         return self._paired(other, lambda f, g: f - g)
 
     def union_add(self, other: Any) -> Any:  # noqa: ANN401
         """The sum where both have values, and where one has some, these."""
+        need_values_in(self, values_of(other), other, "a sum")
         theirs = {g.space.key: g for g in functions_of(other)}
         mine = {f.space.key: f for f in self.functions}
         return gathered(
             [union_sum([d[key] for d in (mine, theirs) if key in d]) for key in {**mine, **theirs}], self.kind
         )
 
-    add_pw_aff = add_pw_multi_aff = union_add
+    add_pw_aff = add_pw_multi_aff = with_other_points
 
     def _product(self, other: Any, name: str) -> Any:  # noqa: ANN401
         theirs = functions_of(other)
@@ -428,6 +431,7 @@ class UnionFractions(metaclass=Named):
 
     def apply(self, f: Any) -> Any:  # noqa: ANN401
         """The values that a function has at the values of this one."""
+        need_values_in(self, inputs_of(f), f, "a function of the values")
         pairs = [(own, g) for own in self.functions for g in functions_of(f) if own.space.out.key == g.inp.key]
         return gathered([after(own, g) for own, g in pairs], self.kind)
 

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import SpaceMismatch
 from ...functions.members import MultiFunction
-from ...values.space import Space, position
+from ...values.space import POINT, Space, position
+from ...values.unions import united
 from ..made import number_on_domain, numbers_on_domain, param_on_domain
 from ..objects.lists import gives_list
 from ..objects.spaces import every
 from ..objects.values import Val, integer
 from ..objects.vectors import MultiVal
 from ..relations import all_of, each, has_one_space, in_space, itself, member, number, same, spaces
-from .unions import applied, from_list, graph_of, union, union_add
+from .unions import applied, from_list, graph_of, inputs_of, need_values_in, union
 
 if TYPE_CHECKING:
     from ...values.map import Map
@@ -65,6 +66,9 @@ def on_values(change: Callable[..., Any]) -> Callable[..., Map]:
     """A method that changes the values of the function of each space."""
 
     def method(self: Map, *args: Any) -> Map:
+        given = args[0] if args else None
+        wanted = getattr(getattr(given, "space", None), "out", None)
+        need_values_in(self, {wanted.key} if wanted is not None else set(), given, "a number for each value")
         changed = [change(f, *args) for f in functions(self)]
         if self._is_union and any(isinstance(f, MultiFunction) for f in changed):
             from .union_fractions import gathered
@@ -142,6 +146,18 @@ def spliced(self: Map, at: int, other: Map) -> Map:
     return reduce(lambda f, g: f.flat_range_product(g), order) if order else both
 
 
+def with_other_points(self: Any, f: Any) -> Any:  # noqa: ANN401
+    """The function with that of some other points; `union_add` adds the values of both where both have some.
+
+    Raises
+    ------
+    SpaceMismatch : both have a value at one point.
+    """
+    if not self.domain().is_disjoint(united(f.domain())):
+        raise SpaceMismatch("both have a value at one point", where=f"{self}\n{f}", hint="f.union_add(g) adds them")
+    return self.union_add(f)
+
+
 # ---- one function on all points of several spaces
 
 
@@ -165,9 +181,17 @@ def on_domain(value: Callable[[Set, Any], Any]) -> Callable[[Set, Any], Map]:
 
 
 def constant_on_domain(domain: Set, f: Any) -> Map:  # noqa: ANN401
-    """The function of the points of a set whose values are those of a function without inputs."""
+    """The function of the points of a set whose values are those of a function without inputs.
+
+    Raises
+    ------
+    SpaceMismatch : the function has inputs, of which nobody says which are meant.
+    """
     from ...values.map import Map
 
+    if any(key != POINT.key for key in inputs_of(f)):
+        raise SpaceMismatch("a function of parameters alone is needed", where=str(f),
+                            hint='PwAff("[n] -> { [n] }")')  # fmt: skip
     return Map.from_domain_and_range(domain, graph_of(f).range())
 
 
@@ -190,7 +214,7 @@ METHODS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("Map", "every_pw_aff", all_of(values)),
     ("Map", "n_pw_aff", number(values)),
     ("Map", "extract_pw_aff", extracted(True)),
-    ("Map", "add_pw_multi_aff add_pw_aff", lambda self, f: union_add(self, graph_of(f))),
+    ("Map", "add_pw_multi_aff add_pw_aff", with_other_points),
     ("Map", "apply_union_pw_multi_aff apply_aff", applied),
     ("Map", "floor", itself),
     ("Map", "scale_val", on_values(lambda f, n: f.scale_val(n))),

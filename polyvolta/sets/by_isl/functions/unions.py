@@ -12,7 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ...conjuncts import conjunct as cj
-from ...errors import SpaceMismatch
+from ...errors import NotAFunction, SpaceMismatch
 from ...values.shape import need_map
 from ...values.space import POINT, Space
 from ..relations import spaces
@@ -44,6 +44,53 @@ def alongside(f: Map, g: Map) -> tuple[Map, Map]:
     return on_points(f, g.domain()), on_points(g, f.domain())
 
 
+def inputs_of(f: Any) -> set[tuple]:  # noqa: ANN401
+    """The keys of the tuples of the points at which a function has a value."""
+    return {space.source.key for space in _spaces_of(f)}
+
+
+def values_of(f: Any) -> set[tuple]:  # noqa: ANN401
+    """The keys of the tuples of the values of a function."""
+    return {space.out.key for space in _spaces_of(f)}
+
+
+def _spaces_of(f: Any) -> list[Space]:  # noqa: ANN401
+    from ...values.map import Map
+
+    if isinstance(f, Map):
+        return [space for space, _ in f.parts]
+    return [g.space for g in getattr(f, "functions", [f])]
+
+
+def has_one_tuple(f: Any) -> bool:  # noqa: ANN401
+    """Whether the values of a function lie in one tuple, as isl's of a `MultiUnionPwAff`, and others are refused."""
+    return getattr(getattr(f, "kind", type(f)), "_one_tuple", False)
+
+
+def need_values_in(self: Any, wanted: set[tuple], given: Any, doing: str) -> None:  # noqa: ANN401
+    """Refuse, of a function whose values lie in one tuple, that they are in none of some.
+
+    Raises
+    ------
+    SpaceMismatch : they are in another one.
+    """
+    if has_one_tuple(self) and wanted and (own := values_of(self)) and own.isdisjoint(wanted):
+        raise SpaceMismatch(f"{doing} needs values of one tuple", where=f"{self}\n{given}",
+                            hint="set_tuple_id gives them another name")  # fmt: skip
+
+
+def need_one_value(m: Map) -> Map:
+    """The relation itself, which has at most one value at each point.
+
+    Raises
+    ------
+    NotAFunction : it has several at one.
+    """
+    if not m.is_single_valued():
+        raise NotAFunction("the relation has several values at one point", where=str(m), hint="m.lexmin() has one")
+    return m
+
+
 def _combined(self: Map, other: Map, sign: str, strict: bool) -> list[Map]:
     """The sums or differences of the parts of two functions that have inputs and outputs in the same spaces.
 
@@ -72,6 +119,7 @@ def pointwise(sign: str) -> Callable[[Map, Map], Map]:
     def method(self: Map, other: Any) -> Any:  # noqa: ANN401
         if self._is_union and (fractions := beside_fractions(self, other)) is not None:
             return fractions.add(other) if sign == "+" else fractions.sub(other)
+        need_values_in(self, values_of(other), other, "a sum" if sign == "+" else "a difference")
         a, b = alongside(self, graph_of(other))
         return union(a, _combined(a, b, sign, not self._is_union))
 
@@ -126,6 +174,7 @@ def union_add(self: Map, other: Any) -> Map:  # noqa: ANN401
     """
     if self._is_union and (fractions := beside_fractions(self, other)) is not None:
         return fractions.union_add(other)
+    need_values_in(self, values_of(other), other, "a sum")
     other = graph_of(other)
     if is_everywhere(self) != is_everywhere(other):
         known, at = (self, other) if is_everywhere(self) else (other, self)
@@ -157,9 +206,15 @@ def pulled_back(self: Map, inputs: Any) -> Map:  # noqa: ANN401
 
 
 def applied(self: Map, f: Any) -> Any:  # noqa: ANN401
-    """The values that a function has at the values of this one."""
+    """The values that a function has at the values of this one.
+
+    Raises
+    ------
+    SpaceMismatch : it has others as inputs than the values of this one, a `MultiUnionPwAff`.
+    """
     if self._is_union and (fractions := beside_fractions(self, f)) is not None:
         return fractions.apply(f)
+    need_values_in(self, inputs_of(f), f, "a function of the values")
     return _composed(self, graph_of(f))
 
 

@@ -78,6 +78,19 @@ class MultiId(Multi):
     get_id, set_id = Multi.get_at, Multi.set_at
 
 
+def need_same_tuple(out: Any, numbers: Any, where: object) -> None:  # noqa: ANN401
+    """Refuse numbers, or a function, of a space whose tuple is another one than that of some values or dimensions.
+
+    Raises
+    ------
+    SpaceMismatch : it is another one; a list of numbers has none.
+    """
+    given = getattr(getattr(numbers, "space", None), "out", None)
+    if given is not None and given.key != out.key:
+        raise SpaceMismatch("the numbers are of another tuple", where=f"{where}\n{numbers}",
+                            hint="a list of numbers fits any tuple")  # fmt: skip
+
+
 # ---- arithmetic of numbers
 
 

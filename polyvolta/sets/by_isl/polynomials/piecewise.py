@@ -222,6 +222,20 @@ def involves_nan(self: Any) -> bool:  # noqa: ANN401
     return any(value.is_nan() for _, value in self.get_pieces())
 
 
+def with_other_tuple(self: PwQPolynomial, other: PwQPolynomial) -> PwQPolynomial:
+    """The sum with a polynomial of points of a tuple of which this one has none, as isl's; `f + g` takes any.
+
+    Raises
+    ------
+    SpaceMismatch : both have points of one tuple.
+    """
+    mine, theirs = ({domain.space.out.key for domain, _ in f.pieces} for f in (self, other))
+    if mine & theirs:
+        raise SpaceMismatch("both are of points of one tuple", where=f"{self}\n{other}",
+                            hint="f + g is their sum")  # fmt: skip
+    return self + other
+
+
 _OF_ONE = "PwQPolynomial"
 _BOTH = "PwQPolynomial PwQPolynomialFold"
 METHODS: tuple[tuple[str, str, Any], ...] = (
@@ -231,7 +245,8 @@ METHODS: tuple[tuple[str, str, Any], ...] = (
     (_BOTH, "involves_nan", involves_nan),
     (_BOTH, "foreach_lifted_piece", foreach_lifted_piece),
     (_OF_ONE, "add", same("__add__")),
-    (_OF_ONE, "add_disjoint add_pw_qpolynomial", same("__add__")),
+    (_OF_ONE, "add_disjoint", same("__add__")),
+    (_OF_ONE, "add_pw_qpolynomial", with_other_tuple),
     (_OF_ONE, "sub", same("__sub__")),
     (_OF_ONE, "mul", same("__mul__")),
     (_OF_ONE, "neg", same("__neg__")),
