@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import gcd, isqrt, lcm
 from typing import TYPE_CHECKING
 
 from ..budgets import spend
@@ -24,10 +25,11 @@ from ..conjuncts import lattice
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct, Div, defining_rows
 from ..conjuncts.frame import Frame, Member
-from ..engine.rows import Row, negate, normal_ineq
+from ..engine.integer import solve_equalities
+from ..engine.rows import Row, dot, negate, normal_ineq
 from ..errors import Unbounded
 from ..optima.extent import integer_minimum
-from ..values.aff import Aff, var
+from ..values.aff import Aff, linear, var
 from ..values.build import RowBuilder, affs_of, expression
 from ..values.shape import is_map
 
@@ -121,27 +123,69 @@ def box_hull(self: Map | Set) -> Box:
     return Box(offsets, sizes, strides)
 
 
-def residue_class(self: Map | Set, known: Sequence[str], dim: str) -> tuple[int, Aff]:
+def residue_class(self: Map | Set, known: Sequence[str], dim: str, stated: bool = False) -> tuple[int, Aff]:
     """(s, r) such that a dimension is r mod s at every point, r an expression of the known names; r itself if s is 0.
 
     The greatest s of the affine hull of all points; (1, 0) where there is none, or no such expression can be read off.
     Of no points it is (0, 0).
 
+    Parameters
+    ----------
+    stated : the greatest such s whose prime factors are of strides that pieces have by themselves: those that only
+        two pieces together have, as two points do, whose difference is a stride of both, are left out.
+
     >>> from polyvolta.sets import Set
     >>> residue_class(Set("[N] -> { [i, j] : (i - j) mod 6 = 1 and j mod 4 = N mod 4 }"), ["N"], "i")
     (2, Aff('1 - N'))
+    >>> residue_class(Set("{ [3]; [7] }"), [], "i0"), residue_class(Set("{ [3]; [7] }"), [], "i0", stated=True)
+    ((4, Aff('3')), (1, Aff('0')))
     """
     names = (*self.param_names, *self.space.dims)
     grids = [grid for c in self.parts[0][1] if (grid := lattice.of_conjunct(c)) is not None]
     if not grids:
         return 0, Aff((), 0)
-    origin, basis = lattice.joined(grids)
     columns = [names.index(n) for n in (*known, dim)]
-    grid = tuple([origin[j] for j in columns]), lattice.echelon([tuple([b[j] for j in columns]) for b in basis])
+    grid = _onto(columns, lattice.joined(grids))
     stride, residue = _residue(len(known), grid, (*known, dim))
     if residue is None:
+        stride, residue = _linear_residue(grid, known)
+    if stated and stride:
+        stride = gcd(stride, lcm(*[_strides(_onto(columns, g)) for g in grids]))
+    if stride == 1:
         return 1, Aff((), 0)
     return stride, residue - residue.const // stride * stride if stride else residue
+
+
+def _onto(columns: Sequence[int], grid: lattice.Lattice) -> lattice.Lattice:
+    """What a lattice is in some columns."""
+    origin, basis = grid
+    return tuple([origin[j] for j in columns]), lattice.echelon([tuple([b[j] for j in columns]) for b in basis])
+
+
+def _strides(grid: lattice.Lattice) -> int:
+    """The product of the strides of a lattice: of how many integer points in its affine span it has one."""
+    n = len(grid[0])
+    span = solve_equalities(n, [(0, *row[1:]) for row in lattice.equalities(n, grid)])
+    assert span is not None  # it has the origin
+    return lattice.index(grid)[1] // lattice.index((grid[0], span[1]))[1]
+
+
+def _linear_residue(grid: lattice.Lattice, known: Sequence[str]) -> tuple[int, Aff]:
+    """The greatest s of which the last coordinate is r mod s on the grid, r linear in the others.
+
+    For each basis vector an equation modulo s that the coefficients of r satisfy; a solution for each divisor.
+    """
+    origin, basis = grid
+    n, stride = len(known), grid[1][-1][-1] if grid[1] and not any(grid[1][-1][:-1]) else 1
+    small = [d for d in range(1, isqrt(stride) + 1) if stride % d == 0]
+    spend(isqrt(stride) // 64)
+    for s in [*(stride // d for d in small), *reversed(small)]:
+        rows = [(-b[n], *b[:n], *[s * int(j == k) for j in range(len(basis))]) for k, b in enumerate(basis)]
+        found = solve_equalities(n + len(basis), rows)
+        if found is not None:
+            factors = [(v + s // 2) % s - s // 2 for v in found[0][:n]]
+            return s, linear(dict(zip(known, factors, strict=True)), origin[n] - dot(factors, origin[:n]))
+    return 1, Aff((), 0)
 
 
 def _residue(n_head: int, grid: lattice.Lattice, names: Sequence[str]) -> tuple[int, Aff | None]:

@@ -1,7 +1,8 @@
 """isl's strides: the number s and the function r such that a dimension is r mod s at every point.
 
-A stride here is the greatest that the affine hull of the points has, isl's what it finds in the constraints: of
-`{ [3]; [7]; [15] }` it is 4, isl's is 1. A dimension that is r itself has the stride 1, as isl has it.
+A stride here is the greatest that all points have of those that some piece states: of `{ [3]; [7]; [15] }` it is 1, as
+in isl. Where pieces state different ones, `i mod 4 = 1 or i mod 6 = 5`, it is what these have in common, 2, and isl's
+may be 1. A dimension that is r itself has the stride 1.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ class StrideInfo:
 def get_stride_info(self: Set, pos: int) -> StrideInfo:
     """The stride of a dimension, by the parameters and the other dimensions."""
     dim = kinds.spread(self, kinds.dim_type.set, pos)[0]
-    stride, offset = residue_class(self, [n for n in (*self.param_names, *self.space.dims) if n != dim], dim)
+    stride, offset = residue_class(self, [n for n in (*self.param_names, *self.space.dims) if n != dim], dim, True)
     return StrideInfo(stride or 1, on_space(self, offset if stride > 1 else offset * 0))
 
 
 def get_range_stride_info(self: Map, pos: int) -> StrideInfo:
     """The stride of an output, by the parameters and the inputs."""
     dim = kinds.spread(self, kinds.dim_type.out, pos)[0]
-    stride, offset = residue_class(self, (*self.param_names, *self.space.dims[: self.space.n_in]), dim)
+    stride, offset = residue_class(self, (*self.param_names, *self.space.dims[: self.space.n_in]), dim, True)
     return StrideInfo(stride or 1, on_space(self.domain(), offset if stride > 1 else offset * 0))
 
 
