@@ -146,3 +146,15 @@ def test_refused_by_both(call, said):
 def test_a_constraint_is_no_nan():
     with pytest.raises(ours.Error, match="no NaN"):
         ours.Constraint.equality_from_aff(ours.Aff("{ [i] -> [NaN] }"))
+
+
+@pytest.mark.parametrize(("kind", "text"), [
+    ("Aff", "{ [i] -> [(i)] }"), ("Aff", "{ [i] -> [(0)] }"), ("Aff", "{ [i] -> [(floor(i/2))] }"),
+    ("Aff", "{ [i] -> [(i)/2] }"), ("Aff", "{ [i, j] -> [(j)] }"), ("PwAff", "{ [i] -> [(3)] : i > 0 }"),
+    ("MultiAff", "{ [i] -> [(i)] }"), ("MultiPwAff", "{ [i] -> [(i)] }"), ("PwMultiAff", "{ [i] -> [(0)] : i > 0 }"),
+])  # fmt: skip
+def test_what_a_function_is_of(kind, text):
+    found, theirs = getattr(ours, kind)(text), getattr(isl, kind)(text)
+    for name in ("set", "in_", "out"):
+        wanted = theirs.involves_dims(getattr(isl.dim_type, name), 0, 1)
+        assert found.involves_dims(getattr(ours.dim_type, name), 0, 1) is wanted, name

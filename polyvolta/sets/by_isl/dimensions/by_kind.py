@@ -141,12 +141,18 @@ def eliminate_except(self: Relation, names: Iterable[str], types: Iterable[Any])
 
 
 def involves_dims(self: Any, kind: Any, first: int, n: int) -> bool:  # noqa: ANN401
-    """Whether a constraint, or an expression, is of some dimensions of a kind, as it is written."""
+    """Whether a constraint, or an expression, is of some dimensions of a kind, as it is written.
+
+    Of the values of a function isl asks for the inputs at their positions, so that `dim_type.set` is of these.
+    """
     names = {*kinds.spread(self, kind, first, n)}
     if not hasattr(self, "parts"):
+        if kind is kinds.dim_type.out:
+            inputs = kinds.of_kind(self, kinds.dim_type.in_)
+            return bool(inputs[first:]) and involves_dims(self, kinds.dim_type.in_, first, min(n, len(inputs) - first))
         values = [e for _, e in self.pieces]
         said = {n for e in values for x in (e if isinstance(e, tuple) else (e,)) for n in x.names()}
-        return bool(names & said) or (kind.name != "out" and involves_dims(self.domain(), _of_domain(kind), first, n))
+        return bool(names & said) or involves_dims(self.domain(), _of_domain(kind), first, n)
     at = [k for k, d in enumerate((*self.param_names, *self.space.dims)) if d in names]
     return any(uses(c, k) for _, cs in self.parts for c in cs for k in at)
 
