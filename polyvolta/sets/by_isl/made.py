@@ -155,7 +155,13 @@ def flatten_map(self: Set) -> Map:
 
 
 def project_onto_map(self: Set, kind: Any, at: int, n: int) -> Map:  # noqa: ANN401
-    """The relation of each point to some of its dimensions."""
+    """The relation of each point to some of its dimensions.
+
+    Raises
+    ------
+    UnknownName : they are parameters, of which a point has none.
+    """
+    kinds.need_of_points(self, kind)
     names = kinds.spread(self, kind, at, n)
     flat = self.identity().flatten_range()
     dims = flat.space.out.dims

@@ -112,6 +112,18 @@ def spread(value: Any, kind: Any, first: object = 0, n: object = 1) -> tuple[str
     return names[low : low + number]
 
 
+def need_of_points(value: Any, kind: Any) -> None:  # noqa: ANN401
+    """Refuse what is no kind of the dimensions of a set's points, as parameters are none.
+
+    Raises
+    ------
+    UnknownName
+    """
+    if getattr(kind, "name", kind) != "out":
+        raise UnknownName(f"only dimensions of points are projected, not those of the kind {kind}", where=str(value),
+                          hint="dim_type.set; project_out takes parameters, too")  # fmt: skip
+
+
 def by_name(value: Any, dims: tuple[Any, ...]) -> tuple[Any, ...]:  # noqa: ANN401
     """Dimensions as they are given, by name or position, or the names of what isl's three say."""
     return spread(value, *dims) if dims and is_kind(dims[0]) else dims
@@ -152,8 +164,10 @@ def inserted(value: U, kind: Any, at: Any, n: Any = 1) -> U:  # noqa: ANN401
 
     Raises
     ------
-    UnknownName : there is no such position.
+    UnknownName : there is no such position; none at whichever position are none, as in isl.
     """
+    if whole(n) == 0 and (where := whole(at)) is not None and where >= 0:
+        return plain(value, kind)
     before = spread(value, kind, 0, at)
     names = new_names(value, kind, at, n)
     if kind.name == "param":

@@ -158,3 +158,26 @@ def test_what_a_function_is_of(kind, text):
     for name in ("set", "in_", "out"):
         wanted = theirs.involves_dims(getattr(isl.dim_type, name), 0, 1)
         assert found.involves_dims(getattr(ours.dim_type, name), 0, 1) is wanted, name
+
+
+def test_names_behind_the_last_dimension_and_none_inserted():
+    for m in (ours, isl):
+        dt = m.dim_type
+        s, f = m.Set("{ A[i] : i > 0 }"), m.Aff("{ [i] -> [(i)] }")
+        assert s.get_dim_name(dt.set, 5) is s.get_dim_name(dt.param, 0) is s.get_space().get_dim_name(dt.set, 1) is None
+        assert f.get_dim_name(dt.in_, 1) is m.Map("{ [i] -> [j] }").get_dim_name(dt.out, 7) is None
+        assert s.insert_dims(dt.param, 2, 0).is_equal(s) and f.insert_dims(dt.param, 2, 0).plain_is_equal(f)
+        assert s.insert_dims(dt.set, 5, 0).is_equal(m.Set("{ [i] : i > 0 }"))
+        with pytest.raises(m.Error):
+            s.insert_dims(dt.set, 5, 1)
+
+
+@pytest.mark.parametrize("name", ["param", "in_"])
+@pytest.mark.parametrize("m", [ours, isl])
+def test_only_dimensions_of_points_are_projected(m, name):
+    kind, s = getattr(m.dim_type, name), m.Set("[n] -> { A[i] : n > 3 }")
+    with pytest.raises(m.Error):
+        s.project_onto_map(kind, 0, 1)
+    for make in (m.MultiAff, m.PwMultiAff):
+        with pytest.raises(m.Error):
+            make.project_out_map(s.get_space(), kind, 0, 1)

@@ -11,7 +11,7 @@ from ...operations.bounds import with_row
 from ...optima.optimise import greatest_value
 from ...values import kinds
 from ...values.aff import var
-from ...values.space import fresh
+from ...values.space import fresh, whole
 from ..basic import Narrowed
 from ..objects.values import Val, number, plain
 
@@ -35,9 +35,10 @@ def dim(self: Any, kind: Any) -> int:  # noqa: ANN401
     return len(kinds.of_kind(self, kind))
 
 
-def get_dim_name(self: Any, kind: Any, pos: int) -> str:  # noqa: ANN401
-    """The name of a dimension."""
-    return kinds.spread(self, kind, pos)[0]
+def get_dim_name(self: Any, kind: Any, pos: int) -> str | None:  # noqa: ANN401
+    """The name of a dimension; None behind the last one, as isl's."""
+    names, at = kinds.of_kind(self, kind), whole(pos)
+    return None if at is not None and at >= len(names) else kinds.spread(self, kind, pos)[0]
 
 
 def get_var_names(self: Any, kind: Any) -> list[str]:  # noqa: ANN401

@@ -67,7 +67,13 @@ def side(name: str) -> Callable[[Space], MultiPwAff]:
 
 
 def project_out_map(space: Space, kind: Any, first: int, n: int) -> MultiPwAff:  # noqa: ANN401
-    """The function that leaves out some dimensions of each point of a set's space."""
+    """The function that leaves out some dimensions of each point of a set's space.
+
+    Raises
+    ------
+    UnknownName : they are parameters, of which a point has none.
+    """
+    kinds.need_of_points(space, kind)
     whole: Any = every(Space(None, set_tuple(space), space.param_names))
     gone = kinds.spread(space, kind, first, n)
     flat = whole.identity().flatten_range().rename_range(None)
