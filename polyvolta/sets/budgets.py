@@ -114,7 +114,7 @@ def spend(steps: int = 1) -> None:
             what = (current.operation or "a block") + _sizes(current.operands)
             raise BudgetExceeded(
                 f"{what} used up its budget of {current.steps} steps",
-                hint=f"simplify the set first, or allow more: with budget({10 * current.steps}): ...",
+                hint=f"simplify the set first, or allow more: with budget({10 * max(1, current.steps)}): ...",
             )
 
 

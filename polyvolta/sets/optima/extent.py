@@ -56,6 +56,30 @@ def _unbounded(c: Conjunct, fixed: int) -> list[int]:
     return [k for k, unit in units if cone.maximum(unit) is None or cone.minimum(unit) is None]
 
 
+def endless(c: Conjunct, fixed: int, sign: int) -> int | None:
+    """The first dimension after `fixed` ones without a bound, below if `sign` is negative, where those before it stay.
+
+    None where each has one.
+
+    >>> from polyvolta.sets import Set
+    >>> ((_, (c,)),) = Set("{ [i, j] : 0 <= i <= j }").parts
+    >>> endless(c, 0, -1), endless(c, 0, 1)
+    (None, 0)
+    """
+    n = c.n + len(c.divs)
+    units = [(0, *[int(j == k) for j in range(n)]) for k in range(c.n)]
+    cone = Tableau(n)
+    for row in (*units[:fixed], *[(0, *r[1:]) for r in c.eqs]):
+        cone.add_eq(row)
+    for row in c.all_ineqs():
+        cone.add_ineq((0, *row[1:]))
+    for k in range(fixed, c.n):
+        if cone.maximum(units[k] if sign > 0 else negate(units[k])) is None:
+            return k
+        cone.add_eq(units[k])
+    return None
+
+
 def bounding_box(self: R) -> R:
     """The least box of constants around the points of each space, for all parameter values together.
 

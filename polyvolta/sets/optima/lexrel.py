@@ -26,6 +26,7 @@ from ..values.build import affs_of, expression
 from ..values.space import Space
 from . import triangular
 from .domains import without_needless_floors
+from .extent import endless
 from .unions import Valued, best, fused
 
 if TYPE_CHECKING:
@@ -278,7 +279,13 @@ def _bounded_optimum(c: Conjunct, n_fixed: int, sign: int, space: object) -> lis
         return conjunct_optimum(c, n_fixed, sign)
     except Unbounded:
         what = "lexicographically least" if sign < 0 else "lexicographically greatest"
-        raise Unbounded(f"there is no {what} point", where=str(space), hint="bound the dimensions first") from None
+        dims = space.dims if isinstance(space, Space) else ()
+        at = endless(c, n_fixed, sign)
+        side = "lower" if sign < 0 else "upper"
+        loose = "" if at is None or not dims else f"\n{dims[at - c.n + len(dims)]} has no {side} bound"
+        raise Unbounded(
+            f"there is no {what} point", where=f"{space}{loose}", hint="bound the dimensions first"
+        ) from None
 
 
 def lexmin(self: R) -> R:

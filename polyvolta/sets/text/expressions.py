@@ -44,6 +44,7 @@ class Expressions(Cursor):
 
     def __init__(self, text: str, names: Iterable[str] | None = ()) -> None:
         super().__init__(text)
+        self.unsaid: set[str] = set()  # of the names in scope those that the text does not say
         self.scope: dict[str, Aff] | None = None if names is None else {n: var(n) for n in names}
         self.splits: list[Split] = []
         self.made = 0  # how many names were made for splits and existentials
@@ -183,7 +184,7 @@ class Expressions(Cursor):
         if self.scope is None and not called:
             self.k += 1
             return var(name)
-        known = {f.rstrip("(") for f in FUNCTIONS} if called else self.scope or ()
+        known = {f.rstrip("(") for f in FUNCTIONS} if called else [n for n in self.scope or () if n not in self.unsaid]
         if not called and not get_close_matches(name, known) and get_close_matches(name, CONNECTIVES):
             known = CONNECTIVES
         raise self.error(f"unknown {'function' if called else 'name'} {name!r}", nearest(name, known))

@@ -192,6 +192,7 @@ class Parser(Formulas, Generic[P]):
         name = self.unused(t if t in self.scope and after in (",", "]") else f"i{number}")
         self.pins.append(self.value(named(name)))
         self.scope[name] = named(name)
+        self.unsaid.add(name)
         return name
 
     # ---- values of dimensions
@@ -265,6 +266,7 @@ class Parser(Formulas, Generic[P]):
         """A dimension that the text does not name; it must not hide a name in use."""
         name = self.unused(name)
         self.scope[name] = named(name)
+        self.unsaid.add(name)
         return name
 
     def unused(self, name: str) -> str:

@@ -71,8 +71,8 @@ def test_names_of_loops_are_told_from_parameters():
     assert plain.for_get_iterator().to_C_str() != "c0"
     named = BUILD.set_iterators(["a", "b"]).node_from_schedule_map(two)
     assert named.for_get_cond().to_C_str() == "a < c0" and named.for_get_body().for_get_cond().to_C_str() == "b <= a"
-    for names in (["c0"], ["c1"]):
-        with pytest.raises(PolyvoltaError, match="as nothing else"):
+    for names, other in ((["c0"], "c0, and so is a parameter"), (["c1"], "c1, and so is another loop")):
+        with pytest.raises(PolyvoltaError, match=f"an iterator is to be called {other}"):
             BUILD.set_iterators(names).node_from_schedule_map(two)
     for words in (["i", "2"], ["a b"], ["i", "i"]):
         with pytest.raises(PolyvoltaError, match="different words"):

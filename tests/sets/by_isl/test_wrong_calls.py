@@ -223,3 +223,20 @@ def test_basic_sets_have_what_sets_have():
     assert issubclass(isl.BasicSet, isl.Set) and not isinstance(isl.Set("{ [i] }"), isl.BasicSet)
     with pytest.raises(AttributeError, match="did you mean universe"):
         isl.BasicSet.univers  # noqa: B018
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: Set("[N] -> { [t, i] : t > i }").lexmin(), r"\[t, i\]\n  t has no lower bound"),
+    (lambda: Map("{ [t] -> [i, j] : i > t }").lexmin(), r"\n  j has no lower bound"),
+    (lambda: Map("{ [t] -> [i, j] : i > t }").lexmax(), r"\n  i has no upper bound"),
+    (lambda: Map("[N] -> { [t, i] -> [i + 1] : foo > 0 }"), r"hint: known: N, t, i$"),
+    (lambda: Set("[N] -> { [t, i + 1] : foo > 0 }"), r"unknown name 'i'"),
+])  # fmt: skip
+def test_the_culprit_is_named(call, said):
+    with pytest.raises(PolyvoltaError, match=said):
+        call()
+
+
+def test_a_budget_of_nothing_may_be_more():
+    with pytest.raises(PolyvoltaError, match=r"with budget\(10\): ..."), sets.budget(0):
+        Set("{ [i, j] : i > j }").is_empty()

@@ -225,8 +225,10 @@ class AstBuild(Plain):
         depth = {v: int(v[1:].rstrip("_")) + len(around) for v in variables(made.body)}  # `scan` calls them so
         table = {v: self.iterators[k] for v, k in depth.items() if k < len(self.iterators)}
         others = {*(made.params or ()), *made.extents, *(depth if not around else ())}.difference(table)
-        if not others.isdisjoint(table.values()):
-            raise BadArgument("iterators are called as nothing else", where=", ".join(sorted(others)))
+        for taken in sorted(others.intersection(table.values())):
+            what = "a parameter" if taken in (made.params or ()) else "another loop" if taken in depth else "a size"
+            raise BadArgument(f"an iterator is to be called {taken}, and so is {what}",
+                              where=", ".join(self.iterators), hint="names that stand for nothing else")  # fmt: skip
         for v in depth.keys() - table.keys() if around else ():
             table[v] = f"c{depth[v]}"
             while table[v] in others:
