@@ -186,9 +186,9 @@ def stand_in() -> None:
     """Put this module in islpy's place: what says `import islpy` from now on gets it, other packages among them.
 
     Then `==` of two values asks `is_equal`, as islpy's does, and `if value:` whether it is not None, everywhere in the
-    process; the hash stays that of how a value is written. The `__class__` of a function of integers is that of this
-    module. A prime that is a name's own, as in `{ [i'] -> [j] }`, stays with it; of a text nothing is read after the
-    last brace.
+    process; the hash is that of a value's points, which those share that are equal. The `__class__` of a function of
+    integers is that of this module. A prime that is a name's own, as in `{ [i'] -> [j] }`, stays with it; of a text
+    nothing is read after the last brace.
 
     Raises
     ------

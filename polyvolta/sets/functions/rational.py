@@ -106,7 +106,7 @@ class RationalPwAff(metaclass=Named):
         return f"PwAff({str(self)!r})"
 
     def __hash__(self) -> int:
-        return hash((self.num, self.den))
+        return hash(self.space.key if Named.as_islpy else (self.num, self.den))
 
     def __eq__(self, other: object) -> bool:
         """The same function over the same number, NaN at the same points as written; NaN is equal to nothing."""

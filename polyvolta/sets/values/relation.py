@@ -12,8 +12,9 @@ integers. What can be exponential stops with `BudgetExceeded`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from zlib import crc32
 
 from ..budgets import metered_class
 from ..conjuncts import conjunct as cj
@@ -55,6 +56,26 @@ def _merged_parts(n_par: int, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         if len(seen) > 1 and cj.universe(n) in seen:
             merged[space.key] = (space, {cj.universe(n): None})
     return tuple([(space, tuple(seen)) for space, seen in merged.values()])
+
+
+PROBES = 48  # points by which sets are told apart, half of them of numbers below 3, half below 12
+
+
+@lru_cache(maxsize=1 << 10)
+def probes(params: tuple[str, ...], n: int) -> tuple[tuple[int, ...], ...]:
+    """Some points of n dimensions, a parameter having one value in each, whatever parameters there are besides.
+
+    >>> one, other = probes(("N",), 2), probes(("M", "N"), 2)
+    >>> len(one), [p[1:] for p in other] == list(one)
+    (48, True)
+    """
+    names, places = [crc32(name.encode()) for name in params], range(n)
+    found = []
+    for k in range(PROBES):
+        size = 3 if k < PROBES // 2 else 12
+        values = [crc32(b"%d %d" % (name, k)) % 24 for name in names]  # larger, as sizes are
+        found.append((*values, *[crc32(b"%d in %d" % (at, k)) % size for at in places]))
+    return tuple(found)
 
 
 def one_piece(f: F) -> F:
@@ -137,6 +158,18 @@ class Relation(United[Conjunct]):
                 return by_isl(self, name)
             self.parts = _merged_parts(len(self.param_names), tuple(self._settle()))
             return self.parts
+
+    def _hash_of_points(self) -> int:
+        """Which of some points are in it, by tuple: the same for the same points. An evaluation of each row for each.
+
+        Tuples with none of these say nothing, for they may have none at all.
+        """
+        found = []
+        for space, cs in self.parts:
+            tried = probes(self.param_names, len(space.dims)) if cs else ()
+            inside = tuple([k for k, point in enumerate(tried) if any(cj.holds(c, point) for c in cs)])
+            found += [(space.key, inside)] if inside else []
+        return hash((self._noun, frozenset(found)))
 
     def __str__(self) -> str:
         from ..text.show import show_relation

@@ -37,7 +37,7 @@ class United(Generic[P], metaclass=Named):
     __slots__ = ("_hash", "param_names", "parts")
     param_names: tuple[str, ...]
     parts: tuple[tuple[Space, tuple[P, ...]], ...]
-    _hash: int | None
+    _hash: int | tuple[int] | None  # in a tuple, that of the points
     _counted: ClassVar[str]  # what counts, and what lists its points or pieces, for errors
     _listed: ClassVar[str]
     _beside: ClassVar[str] = ""  # what makes an operand fit for a Set
@@ -56,9 +56,18 @@ class United(Generic[P], metaclass=Named):
         return self._of, (self.param_names, self.parts)
 
     def __hash__(self) -> int:
-        if self._hash is None:
+        """Of how it is written; where `==` asks for the points, of these, the same however they are written."""
+        if Named.as_islpy:
+            if not isinstance(self._hash, tuple):  # an older one is of how it is written
+                self._hash = (self._hash_of_points(),)
+            return self._hash[0]
+        if self._hash is None or isinstance(self._hash, tuple):
             self._hash = hash((self.param_names, frozenset([(s.key, frozenset(p)) for s, p in self.parts])))
         return self._hash
+
+    def _hash_of_points(self) -> int:
+        """What all of the same points share."""
+        return hash(self._noun)
 
     def __eq__(self, other: object) -> bool:
         """Same parameters, spaces and normalised pieces: cheap; implies `is_equal`, not conversely."""
