@@ -13,25 +13,36 @@ from inspect import isfunction
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from ..errors import UnknownName, kind_of
+from ..errors import PolyvoltaError, UnknownName, kind_of
 
 
-class Lacking(AttributeError):
+class Lacking(PolyvoltaError, AttributeError):
     """That a class, or a value of it, has no such attribute.
 
     What is here instead takes a while to find, so it is looked up where the message is read: `hasattr` reads none. The
     object is not kept (`obj`), of which Python would suggest names beside ours.
+
+    >>> from polyvolta.sets import Set
+    >>> Set("{ [i] }").intersct
+    Traceback (most recent call last):
+        ...
+    polyvolta.sets.values.named.Lacking: [PV112] a Set has no attribute 'intersct'; did you mean intersect?
     """
 
+    id = "PV112"
+    where = hint = ""
+
     def __init__(self, cls: type, name: str) -> None:
-        super().__init__(name)
+        AttributeError.__init__(self, name)
         self.name, self.cls = name, cls
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copies and pickles look the message up again."""
         return Lacking, (self.cls, self.name)
 
-    def __str__(self) -> str:
+    @property
+    def message(self) -> str:  # type: ignore[override]
+        """What there is instead."""
         from ..text.of_isl import lacking
 
         return lacking(self.cls, self.name or "")
