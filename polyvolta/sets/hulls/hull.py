@@ -119,7 +119,6 @@ def simple_hull(self: R) -> R:
 def unshifted_simple_hull(self: R) -> R:
     """One conjunct in each space around the points, of those constraints at hand that hold on all of them.
 
-    The equalities of dimensions that all satisfy are among them, wherever they come from, as in isl.
     It contains the simple hull. Existentials are spelt out first. A linear program for each inequality and piece.
 
     Raises
@@ -223,22 +222,12 @@ def _simple(cs: list[Conjunct], *, shift: bool) -> Conjunct:
     if whole is not None:
         return _joined(_affine(cs), whole) if shift else whole
     hull = boxes.bounds(cs) or _of_rows(cs, shift)
-    return _joined(_affine(cs) if shift else _flat(cs), hull)
-
-
-def _flat(cs: list[Conjunct]) -> Conjunct:
-    """The affine span of the points, without strides."""
-    span = _grid(cs)
-    if not span.divs:
-        return span
-    grid = lattice.of_conjunct(span)
-    assert grid is not None
-    return cj.normalise(span.n, (), lattice.equalities(span.n, grid), ()) or cj.nothing(span.n)
+    return _joined(_affine(cs), hull) if shift else hull
 
 
 def _of_rows(cs: list[Conjunct], shift: bool) -> Conjunct:
     """The rows of pieces that hold on all of them, with `shift` also those that do where they are moved."""
-    frame = Frame([_on_grid(c) if shift or len(cs) == 1 else _with_equalities(_on_grid(c), c) for c in cs])
+    frame = Frame([_on_grid(c) for c in cs])
     members = frame.members
     best: dict[Row, int] = {}
     loose: set[Row] = set()  # linear parts without a least value on some piece
@@ -332,27 +321,6 @@ def _on_grid(c: Conjunct) -> Conjunct:
         found = normal_ineq(tight)
         out.append(row if isinstance(found, bool) else found)
     return Conjunct(c.n, c.divs, c.eqs, tuple(out))
-
-
-def _with_equalities(tight: Conjunct, c: Conjunct) -> Conjunct:
-    """A conjunct, whose inequalities are tight, with the equalities of dimensions, and what these leave of others.
-
-    What is written with a floor, `j = floor(i/2) and i = 2*floor(i/2)`, is `i = 2j`, and of its two rows one may hold
-    where `i - 1 <= 2j`, which it is not to say, is weaker.
-
-    >>> from polyvolta.sets import Set
-    >>> c = Set("{ [i, j] : i = 2j }").parts[0][1][0]
-    >>> _with_equalities(c, c).eqs
-    ((0, 1, -2, 0),)
-    """
-    base = 1 + c.n
-    grid = lattice.of_conjunct(c) if any(any(row[base:]) for row in c.eqs) else None
-    if grid is None:
-        return tight
-    eqs = [row + (0,) * len(c.divs) for row in lattice.equalities(c.n, grid)]
-    (plain,) = Frame([Conjunct(c.n, c.divs, tuple(eqs), ())]).members
-    rest = [row for row in c.eqs if not (plain.implies(row) and plain.implies(negate(row)))]
-    return Conjunct(c.n, c.divs, (*eqs, *rest), tight.ineqs)
 
 
 def _convex(cs: list[Conjunct]) -> Conjunct:
