@@ -152,7 +152,7 @@ __all__ = [  # noqa: F822 (the names are there on first use)
 ]
 _CLASSES = (  # of isl that are one class here, or have another name in `polyvolta.sets`
     "BasicMap", "BasicSet", "Error", "MultiAff", "MultiUnionPwAff", "UnionMap", "UnionPwAff", "UnionPwMultiAff",
-    "UnionPwQPolynomial", "UnionPwQPolynomialFold", "UnionSet",
+    "UnionPwQPolynomial", "UnionPwQPolynomialFold", "UnionSet", "FixedBox", "StrideInfo", "Vertices", "IdToAstExpr",
 )  # fmt: skip
 __all__ += ["VERSION", "isl_version", "version"]
 __all__ += ["format", "stand_in", *_sets.__all__, *_CLASSES, *(f"{name}List" for name in ELEMENTS)]
@@ -164,6 +164,14 @@ _POLYNOMIALS = {
     "UnionPwQPolynomialFold": ("unions", "UnionPwQPolynomialFold"),
     **{name: ("folds", name) for name in ("PwQPolynomialFold", "QPolynomialFold", "fold")},
 }
+
+_RESULTS = {
+    "FixedBox": ("polyvolta.sets.hulls.box", "Box"),
+    "StrideInfo": ("polyvolta.sets.by_isl.dimensions.strides", "StrideInfo"),
+    "Vertices": ("polyvolta.sets.by_isl.vertices", "Vertices"),
+    "IdToAstExpr": ("builtins", "dict"),
+}
+"""isl's classes of what methods give or take, to ask for by `isinstance`: where they are, and their names there."""
 
 _ALIGNING = {"_align_dim_type": "align_dim_type", "_CHECK_DIM_TYPES": "CHECK_DIM_TYPES"}  # islpy's, which programs use
 
@@ -222,6 +230,9 @@ def __getattr__(name: str) -> object:
         from polyvolta.sets.by_isl.objects.matrices import Mat as value
     elif name == "LocalSpace":
         from polyvolta.sets.by_isl.objects.spaces import LocalSpace as value
+    elif name in _RESULTS:
+        home, own = _RESULTS[name]
+        return getattr(import_module(home), own)
     elif name in _ALIGNING:
         value = getattr(import_module("polyvolta.sets.by_isl.aligning"), _ALIGNING[name])
     elif name in _POLYNOMIALS:

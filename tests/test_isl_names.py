@@ -124,7 +124,7 @@ def test_a_missing_attribute_of_isl_says_what_is_here(text, name, here):
         (sets, "union_map", "did you mean UnionMap?"),
         (by_isl, "union_set", "module 'polyvolta.isl' has no attribute 'union_set'; did you mean UnionSet?"),
         (by_isl, "ast_build", "did you mean AstBuild?"),
-        (by_isl, "StrideInfo", "box_hull().stride"),
+        (by_isl, "Vec", "a tuple of numbers"),
     ],
 )
 def test_so_do_functions_classes_and_the_module(owner, name, here):

@@ -244,8 +244,17 @@ def test_an_argument_of_another_kind_is_named(call):
 
 def test_the_module_has_the_names_of_the_sets():
     assert isl.Set("{ [i] }").is_universe() and issubclass(isl.BasicSet, isl.Set) and "ScheduleNode" in dir(isl)
-    with pytest.raises(AttributeError, match="box_hull"):
-        isl.StrideInfo  # noqa: B018
+    with pytest.raises(AttributeError, match="a tuple of numbers"):
+        isl.Vec  # noqa: B018
+
+
+def test_what_methods_give_has_a_name_to_ask_for():
+    s = isl.BasicSet("{ [i, j] : 0 <= i <= j < 4 }")
+    assert isinstance(s.to_set().get_simple_fixed_box_hull(), isl.FixedBox)
+    assert isinstance(s.to_set().get_stride_info(0), isl.StrideInfo)
+    assert isinstance(s.compute_vertices(), isl.Vertices)
+    expr = isl.AstExpr.from_id("i").add(isl.AstExpr.from_val(1))
+    assert expr.substitute_ids(isl.IdToAstExpr({"i": isl.AstExpr.from_id("k")})).to_C_str() == "k + 1"
 
 
 @pytest.mark.parametrize("text, wrong", [
