@@ -106,6 +106,7 @@ SAMPLED = {
     "cuda/verify/report/test_report.py": 4,
     "sched/scheduler/test_rows.py": 2,
     "sched/loops/test_scan_turns.py": 8,
+    "sched/loops/test_unrolled.py": 4,
     "sched/loops/test_history.py::test_loops_of_many_trees_are_the_same_in_any_order": 3,
     "sched/loops/test_scan_bounds.py::test_bounds_of_many_remainders_leave_no_loop_that_finds_nothing": 3,
     "sets/operations/test_differ.py": 4,

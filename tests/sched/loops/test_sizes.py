@@ -332,7 +332,7 @@ def test_a_bound_of_a_size_is_asked_for_at_all_remainders_of_others():
 def test_tests_are_counted_as_they_are_made(seed):
     """All of them and those before each call, up to a number, though iterations that test the same are run once."""
     beyond = 0
-    for number in range(60):
+    for number in range(24):
         try:
             found = scan(tree(data_of(seed, number), number % 2 == 0).schedule)
         except PolyvoltaError:
