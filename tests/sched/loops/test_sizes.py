@@ -340,8 +340,8 @@ def test_tests_are_counted_as_they_are_made(seed):
         for n in (0, 1, 3, 9) if not found.extents else ():
             at = dict.fromkeys(found.params, n)
             tests, calls = counted(found.body, at), [*run(found, at)]
-            within = tests <= 300 and len(calls) <= 300
-            assert weighed(found.body, at, 300)[::2] == ((tests, len(calls)) if within else (inf, 0))
+            within = tests <= 60 and len(calls) <= 60
+            assert weighed(found.body, at, 60)[::2] == ((tests, len(calls)) if within else (inf, 0))
             beyond += not within
     assert beyond
 

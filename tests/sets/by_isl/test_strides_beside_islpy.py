@@ -34,7 +34,8 @@ def piece(draw):
     """A point, a line, or points on a grid, some of them near each other."""
     a, b, c, m = (draw.randrange(-3, 4), draw.randrange(-3, 4), draw.randrange(6), draw.choice([2, 3, 4, 6]))
     return draw.choice([f"i = {c} and j = {a}", f"i = {a}j + {c}", f"({a}i + {b}j) mod {m} = {c % m}",
-                        f"i mod {m} = 0 and ({a}i + {b}j) mod {m} = 0", f"i mod {m} = 1 and 0 <= j <= i < 9"])  # fmt: skip
+                        f"i mod {m} = 0 and ({a}i + {b}j) mod {m} = 0",
+                        f"i mod {m} = 1 and 0 <= j <= i < 9"])  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(40))
