@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from polyvolta.display.shown import Shown
-from polyvolta.display.text import for_terminal
 
 
 class PolyvoltaError(Shown, Exception):
@@ -41,6 +39,8 @@ class PolyvoltaError(Shown, Exception):
             lines += ["  " + _shortened(line) for line in self.where.splitlines()]
         if self.hint:
             lines.append(f"hint: {self.hint}")
+        from polyvolta.display.text import for_terminal  # what only a text of an error needs costs no program time
+
         return for_terminal("\n".join(lines))
 
     def _html(self) -> str:
@@ -323,6 +323,13 @@ NEAR = 0.61  # of the letters of both names, how many are the same in order; sho
 LISTED = 12  # of the names that are known, in a hint
 
 
+def alike(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    """Those of some names that look most like this one, the likest first; `cutoff` is the least likeness, of 1."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(known), cutoff=cutoff)
+
+
 def nearest(name: str, known: Iterable[str], most: int = LISTED) -> str:
     """A hint that names the known name nearest to `name`, or lists what is known, at most so many, if none is near.
 
@@ -337,7 +344,7 @@ def nearest(name: str, known: Iterable[str], most: int = LISTED) -> str:
     """
     known = list(dict.fromkeys(str(k) for k in known))
     same = [k for k in known if k.lower() == str(name).lower()]
-    close = same or get_close_matches(str(name), known, n=1, cutoff=NEAR) or _longer(str(name), known)
+    close = same or alike(str(name), known, NEAR) or _longer(str(name), known)
     if close:
         return f"did you mean {close[0]!r}?"
     more = f" and {len(known) - most} more" if len(known) > most else ""

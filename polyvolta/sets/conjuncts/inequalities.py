@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import compress
 from math import gcd
 from operator import neg
@@ -19,12 +18,13 @@ from .recognise import Intervals
 from .rounding import round_rows
 
 
-@dataclass(frozen=True, slots=True)
 class Hidden:
-    """Equalities that opposite inequalities make, and the other inequalities."""
+    """Equalities that opposite inequalities make, and the other inequalities; no tuple, as normal forms are."""
 
-    eqs: list[Row]
-    ineqs: list[Row]
+    __slots__ = ("eqs", "ineqs")
+
+    def __init__(self, eqs: list[Row], ineqs: list[Row]) -> None:
+        self.eqs, self.ineqs = eqs, ineqs
 
 
 def normal_inequalities(ineqs: Iterable[Row]) -> tuple[Row, ...] | Hidden | None | bool:

@@ -9,10 +9,10 @@ the ranges of columns, of what an equality gives, and of digits: floor(x/8) - 4*
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from math import gcd
 from operator import neg
+from typing import NamedTuple
 
 from ..engine.rows import Row
 
@@ -20,8 +20,7 @@ Range = tuple[int, int, dict[int, int]]
 UNLIMITED = 1 << 60  # no column is so late
 
 
-@dataclass(frozen=True, slots=True)
-class Quotient:
+class Quotient(NamedTuple):
     """`form = floor(numerator / den)`; both are rows, the form has no constant."""
 
     form: list[int]

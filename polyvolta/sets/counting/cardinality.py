@@ -3,7 +3,8 @@
 Points in several pieces are made to count once (module `disjoint`), each piece is summed by itself (module
 `summation`), and the leaves of all sums are added: where two of them overlap, their polynomials add up (module
 `quasipoly`). First the values of the parameters for which a piece has a point at all are projected out and joined
-to the piece: they are bounds that the sums then need not find by themselves.
+to the piece: they are bounds that the sums then need not find by themselves. Polynomials are loaded when something is
+counted.
 """
 
 from __future__ import annotations
@@ -18,12 +19,10 @@ from ..values.build import RowBuilder, affs_of, expression
 from ..values.space import PARAMS, Space
 from .count import check_bounded
 from .disjoint import counted_once
-from .overlay import added, merged
-from .quasipoly import Piece, PwQPolynomial, QPolynomial
-from .summation import leaves
 
 if TYPE_CHECKING:
     from ..values.relation import Relation
+    from .quasipoly import Piece, PwQPolynomial, QPolynomial
 
 
 def cardinality(self: Relation) -> PwQPolynomial:
@@ -46,6 +45,8 @@ def cardinality(self: Relation) -> PwQPolynomial:
     [N] -> { S[i] -> (1 + i) : 0 <= i < N }
     """
     from ..values.set import Set
+    from .overlay import added, merged
+    from .quasipoly import PwQPolynomial, QPolynomial
 
     n_par = len(self.param_names)
     pieces: list[Piece] = []
@@ -63,6 +64,9 @@ def cardinality(self: Relation) -> PwQPolynomial:
 
 def _counted(c: Conjunct, names: tuple[str, ...], n_keep: int) -> list[tuple[Conjunct, QPolynomial]]:
     """What one conjunct adds, and where."""
+    from .quasipoly import QPolynomial
+    from .summation import leaves
+
     if c.is_empty:
         return []
     check_bounded(c, names, n_keep)

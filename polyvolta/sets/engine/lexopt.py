@@ -44,8 +44,8 @@ chosen such that their lexicographic order is that of x. Where nothing is elimin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import gcd
+from typing import NamedTuple
 
 from ..budgets import metered, spend, weight
 from ..errors import Unbounded
@@ -72,8 +72,7 @@ class Answered(Exception):
 Otherwise = Callable[[], "Sequence[Piece] | None"]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """The optimum on one domain.
 
     Parameters

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import lcm
+from typing import NamedTuple
 
 from ..budgets import spend
 from .progressions import Progressions
@@ -36,8 +36,7 @@ Told = tuple[tuple[tuple[int, Row], ...], tuple[Row, ...], tuple[Row, ...], tupl
 """Divs, equalities, inequalities and values: `lexopt.Piece`."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
+class _Segment(NamedTuple):
     """N = first + period * t, low <= N <= high (None: without end), values form[0] + t * form[1]."""
 
     first: int
@@ -51,8 +50,7 @@ class _Segment:
         return tuple([v + t * s for v, s in zip(*self.form, strict=True)])
 
 
-@dataclass(slots=True)
-class _Stretch:
+class _Stretch(NamedTuple):
     """low <= N <= high, the values by residue modulo `period`: table[r] is the form at r + period*t."""
 
     low: int | None

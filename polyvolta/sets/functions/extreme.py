@@ -8,15 +8,13 @@ values a piece for every combination. So a function keeps its minima and maxima 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..values.aff import Aff
 from ..values.build import Constraint
 
 
-@dataclass(frozen=True, slots=True)
-class Extreme:
+class Extreme(NamedTuple):
     """The least (`sign` -1) or greatest (+1) of several expressions; with sign 0 a single one.
 
     >>> from polyvolta.sets import var

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from fractions import Fraction
 from math import lcm
 from typing import cast
 
-from ..errors import BudgetExceeded, SetSyntaxError, nearest
+from ..errors import BudgetExceeded, SetSyntaxError, alike, nearest
 from ..values.aff import Aff, named, var
 from ..values.build import Constraint
 from .tokens import ABS, CONNECTIVES, END, FUNCTIONS, Cursor, is_name
@@ -185,7 +184,7 @@ class Expressions(Cursor):
             self.k += 1
             return var(name)
         known = {f.rstrip("(") for f in FUNCTIONS} if called else [n for n in self.scope or () if n not in self.unsaid]
-        if not called and not get_close_matches(name, known) and get_close_matches(name, CONNECTIVES):
+        if not called and not alike(name, known) and alike(name, CONNECTIVES):
             known = CONNECTIVES
         raise self.error(f"unknown {'function' if called else 'name'} {name!r}", nearest(name, known))
 

@@ -9,11 +9,10 @@ each clause becomes a conjunct whose existentials are projected out. A negated `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import lcm
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
@@ -34,8 +33,7 @@ NEGATED = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """One conjunction: atoms, the names of its existentials, and finished conjuncts over names."""
 
     atoms: tuple[Constraint, ...] = ()
@@ -50,8 +48,7 @@ TRUE: Formula = (Clause(),)
 # ---- trees
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(NamedTuple):
     """A chain of comparisons `value op 0`, of one value or, for a lexicographic one, of several; in each case of
     min, max and abs the values are others."""
 
@@ -59,8 +56,7 @@ class Leaf:
     cases: tuple[tuple[tuple[Constraint, ...], tuple[tuple[Aff, ...], ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """`all` or `any` of some trees; `not` or `exists` of one."""
 
     kind: str

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from difflib import get_close_matches
 
-from ..errors import SetSyntaxError, nearest
+from ..errors import SetSyntaxError, alike, nearest
 from ..values.named import Named
 
 TOKEN = re.compile(r"\d+|[A-Za-z_][A-Za-z0-9_.']*|<<=|>>=|<<|>>|->|<=|>=|!=|<>|==|//|/\\|\\/|&&|\|\||=>|\S")
@@ -261,7 +260,7 @@ class Cursor:
         t = self.toks[self.k]
         at = places(self.text)[self.k]
         found = "the end of the text" if t == END else repr(self.written())
-        if not hint and is_name(t) and get_close_matches(t, CONNECTIVES, n=1):
+        if not hint and is_name(t) and alike(t, CONNECTIVES):
             hint = nearest(t, CONNECTIVES)
         if not hint and found == "'=>'":
             hint = "'=>' is 'implies'; did you mean '>='?"
