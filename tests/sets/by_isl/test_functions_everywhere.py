@@ -1,9 +1,11 @@
 """Tuples of no functions, known everywhere or for some parameters, and functions of parameters alone, beside islpy."""
 
+import contextlib
+
 import pytest
 
 import polyvolta.isl as ours
-from polyvolta.sets import SetSyntaxError, SpaceMismatch
+from polyvolta.sets import PolyvoltaError, SetSyntaxError, SpaceMismatch
 from polyvolta.sets.by_isl.functions.unions import is_everywhere
 
 isl = pytest.importorskip("islpy")
@@ -155,3 +157,30 @@ def test_the_order_of_parameters_says_nothing_of_unions():
         assert f.plain_is_equal(g) and f.plain_is_equal(h) and not f.plain_is_equal(f.neg())
         f, g = (lib.PwAff(f"[{params}] -> {{ [i] -> [n + m + i] }}") for params in ("n, m", "m, n"))
         assert not f.plain_is_equal(g)  # of one space it does
+
+
+NOTHING = [
+    "[N] -> ([] : { : N >= 0 })", "[N] -> ([] : { : N <= 0 })", "[N] -> ([] : { : })", "[N] -> B[]",
+    "[N] -> ([] : { A[x] : x >= 0 })", "[N] -> ([] : { A[x] : x >= N })", "[N] -> ([] : { A[x] : x >= 0 or x >= N })",
+    "[N] -> ([] : { A[x] })", "[N] -> (B[] : { A[x] })", "[N] -> ([] : { A[] : false })", "[N] -> [{ A[x] -> [x] }]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", NOTHING)
+def test_tuples_of_no_functions_are_equal_where_they_are_known_at_the_same_points(first):
+    """Also as sums, whose domain is written in other pieces, and which isl refuses where ours are."""
+    for second in NOTHING:
+        answers = []
+        for lib in (ours, isl):
+            f, g = lib.MultiUnionPwAff(first), lib.MultiUnionPwAff(second)
+            found = [f.plain_is_equal(g)]
+            with contextlib.suppress(PolyvoltaError if lib is ours else isl.Error):
+                both = f.union_add(g)
+                found += [both.plain_is_equal(lib.MultiUnionPwAff(third)) for third in NOTHING]
+            answers.append(found)
+        assert answers[0] == answers[1], second
+
+
+def test_a_sum_of_no_functions_has_the_pieces_of_both():
+    f = ours.MultiUnionPwAff("([] : { A[x] : x >= 5 })").union_add(ours.MultiUnionPwAff("([] : { A[x] : x <= 10 })"))
+    assert sum(len(pieces) for _, pieces in f.parts) <= 2

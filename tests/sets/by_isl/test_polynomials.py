@@ -1,6 +1,7 @@
 """isl's methods of quasi-polynomials beside islpy: the same calls, and the same values at the points of a box."""
 
 import pickle
+from fractions import Fraction
 from itertools import product
 
 import pytest
@@ -396,3 +397,25 @@ def test_values_are_reckoned_with_in_plain_integers(monkeypatch):
     assert str(f.eval(point)) == "128/3"
     assert seen == [{"n": 10, "i": 7, "j": 2}]
     assert {type(v) for v in seen[0].values()} == {int}
+
+
+@pytest.mark.parametrize("value", ["1/2", "-7/3", "2"])
+@pytest.mark.parametrize("text", ["{ [x] -> x^2 - 1/3 * x }", "{ [x] -> 5/2 }"])
+def test_points_with_fractions_have_the_value_of_a_polynomial_everywhere(text, value):
+    """Of one with a domain, which holds integer points, it is refused."""
+    found = []
+    for lib in (own, isl):
+        f = lib.PwQPolynomial(text)
+        point = lib.Point.zero(f.get_domain_space()).set_coordinate_val(lib.dim_type.set, 0, lib.Val(value))
+        found.append((str(f.eval(point)), str(f.get_pieces()[0][1].eval(point))))
+    assert found[0] == found[1]
+    assert str(own.PwQPolynomialFold("{ [x] -> max(x, x^2) }").eval(point_at(value))) == str(
+        max(Fraction(value), Fraction(value) ** 2)
+    )
+    if "/" in value:
+        with pytest.raises(PolyvoltaError, match="an integer point is needed"):
+            own.PwQPolynomial("{ [x] -> x^2 : x >= 1 }").eval(point_at(value))
+
+
+def point_at(value):
+    return own.Point.zero(own.Set("{ [x] }").space).set_coordinate_val(own.dim_type.set, 0, own.Val(value))

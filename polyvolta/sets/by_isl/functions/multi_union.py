@@ -327,6 +327,16 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
             return self.intersect_params(graph_of(inputs).domain().params())
         return pulled_back(self, inputs)  # type: ignore[return-value]
 
+    def plain_is_equal(self, other: Any) -> bool:  # noqa: ANN401
+        """Whether both are written alike; of tuples of no functions, whether they are known at the same points."""
+        if is_fractional(other):
+            return False
+        theirs = graph_of(other)
+        if any(space.out.dims for space, _ in (*self.parts, *theirs.parts)):
+            return plain_is_equal(self, theirs)
+        same = values_of(self) == values_of(theirs) and is_everywhere(self) == is_everywhere(theirs)
+        return same and self.domain().is_equal(theirs.domain())
+
 
 class UnionPwMultiAff(MultiUnionPwAff):
     """isl's `UnionPwAff` and `UnionPwMultiAff`: the same functions, whose space is that of the parameters alone."""

@@ -181,6 +181,8 @@ def union_add(self: Map, other: Any) -> Map:  # noqa: ANN401
         if known.domain().is_universe():  # type: ignore[attr-defined]
             return known
         raise SpaceMismatch("points and a condition on parameters have no union", where=f"{known}\n{at}")
+    if not any(space.out.dims for space, _ in self.parts):  # no values that could differ
+        return self | other
     both = union(self, _combined(self, other, "+", True))
     if both.is_empty():
         return self | other

@@ -7,7 +7,8 @@ its values have `subs` and `evaluate`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ...budgets import metered
@@ -20,9 +21,10 @@ from ...values.shape import need_set
 from ...values.space import PARAMS, POINT, Space
 from ..dimensions import by_kind as dimensions
 from ..objects.lists import ListOf
+from ..objects.numbers import Number
 from ..objects.spaces import get_var_ids
 from ..objects.values import Point, Val
-from ..relations import is_params, itself
+from ..relations import is_params, is_universe, itself
 from .on_spaces import get_id_dict, get_var_dict
 from .spaces import IN, of_kind, valued
 from .within import simpler
@@ -351,7 +353,8 @@ def evaluated(self: Any, point: Sequence[int]) -> Any:  # noqa: ANN401
     Raises
     ------
     Unbounded : a parameter has no value.
-    SpaceMismatch : the point lies in another tuple, where those of a union, and of none, are 0.
+    SpaceMismatch : the point lies in another tuple, where those of a union, and of none, are 0; a piece, which holds
+        integer points, is asked whether it has one with fractions.
     """
     key = point.space.key if isinstance(point, Point) else None
     if key is not None and is_union(self) and all(s.space.key != key for s, _ in self.pieces):
@@ -368,12 +371,28 @@ def evaluated(self: Any, point: Sequence[int]) -> Any:  # noqa: ANN401
     if self.home is not None and len(point) != len(self.home.dims):
         raise UnknownName(f"the point has {len(point)} coordinates", where=str(self.home))
     params, at = {p: _number(v) for p, v in params.items()}, tuple(map(_number, point))  # Python's own are faster
-    here = [(s, q) for s, q in self.pieces if key in (None, s.space.key) and s.contains(at, **params)]
+    here = [(s, q) for s, q in self.pieces if key in (None, s.space.key) and _has(s, at, params)]
     return Val(self._of_values([q.evaluate({**params, **dict(zip(s.dims(), at))}) for s, q in here]))
 
 
+def _has(where: Set, point: Sequence[Any], params: Mapping[str, Any]) -> bool:
+    """Whether a point is in a set, one with fractions in that of everything: others are known at integers alone."""
+    if not any(isinstance(v, Fraction) for v in (*point, *params.values())):
+        return where.contains(point, **params)
+    if not is_universe(where):
+        raise SpaceMismatch(
+            "an integer point is needed, as the pieces are of these",
+            where=f"({', '.join(map(str, point))}) and {where}",
+        )
+    return True
+
+
 def _number(value: Any) -> Any:  # noqa: ANN401
-    return int(value) if isinstance(value, Val) else value
+    if type(value) is not Number:
+        return int(value) if isinstance(value, Val) else value
+    if not value.is_rat():
+        raise SpaceMismatch(f"a coordinate is a number, not {value}")
+    return Fraction(value.num, value.den)
 
 
 def is_zero(self: Any) -> bool:  # noqa: ANN401
