@@ -79,8 +79,24 @@ __all__ = [
 ]
 
 
+class _Looked(type):
+    """The type of the class, on which isl's methods of a tree are looked up as well, `Schedule.get_root(tree)`."""
+
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(cls, name: str) -> object:
+            if (
+                not name.startswith("_") and name not in cls.__annotations__
+            ):  # of a field, dataclasses ask for a default
+                from polyvolta.sched.by_isl.trees import METHODS
+
+                if name in METHODS:
+                    return METHODS[name]
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Schedule(Shown):
+class Schedule(Shown, metaclass=_Looked):
     """A schedule tree as a value: printing, walking and replacing; made by the scheduler and the passes.
 
     Parameters

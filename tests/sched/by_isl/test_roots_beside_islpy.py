@@ -33,3 +33,14 @@ def test_a_build_without_loops_has_the_space_of_the_parameters(context):
     found, wanted = (m.AstBuild.from_context(m.Set(context)).get_schedule_space() for m in (ours, isl))
     for m, space in ((ours, found), (isl, wanted)):
         assert space.is_params() and space.dim(m.dim_type.param) == context.count("[")
+
+
+def test_methods_of_a_tree_are_looked_up_on_the_class_as_well():
+    for name in dir(isl.Schedule):
+        assert name.startswith("_") or callable(getattr(ours.Schedule, name)), name
+    for m in (ours, isl):
+        tree = m.Schedule.read_from_str(m.DEFAULT_CONTEXT, TREE)
+        ((domain,), (times,)) = (list(map(f, [tree])) for f in (m.Schedule.get_domain, m.Schedule.get_map))
+        assert domain.is_equal(m.UnionSet("[n] -> { A[i] : 0 <= i < n; B[i] : 0 <= i < 4 }"))
+        assert times.is_equal(m.UnionMap("[n] -> { A[i] -> [i]; B[i] -> [i] }"))
+    assert not hasattr(ours.Schedule, "no_such_method")
