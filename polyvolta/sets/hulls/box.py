@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd, isqrt, lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..budgets import spend
 from ..conjuncts import conjunct as cj
@@ -36,6 +36,9 @@ from ..values.shape import is_map
 if TYPE_CHECKING:
     from ..values.map import Map
     from ..values.set import Set
+
+
+Extent = tuple[int, Aff, int]  # of an output: size, offset, stride
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,8 @@ def box_hull(self: Map | Set) -> Box:
     """The box hull of a map's images, or of a set for each choice of parameters: `offset`, `size`, `stride`.
 
     Each image is inside, and of the boxes whose offset one constraint gives it is the smallest, up to the rounding
-    of rational optima. A few linear programs per constraint on an output; isl calls it the simple fixed box hull.
+    of rational optima. An output of one value, which no equality says, is that value in the constraints on the others.
+    A few linear programs per constraint on an output; isl calls it the simple fixed box hull.
 
     Raises
     ------
@@ -93,6 +97,27 @@ def box_hull(self: Map | Set) -> Box:
     >>> print(*box.offset, box.size, box.stride, box.count)
     16*b + 5 floor(b/3) (9, 1) (4, 1) (3, 1)
     """
+    found, known = _extents(self)
+    pinned = [
+        dim for dim, (size, _, _) in zip(self.space.out.dims, found, strict=True) if size == 1 and dim not in known
+    ]
+    if pinned and any(size > 1 for size, _, _ in found):
+        again = _extents(_restricted(self, pinned, found))[0]
+        found = [min(each, key=lambda extent: extent[0]) for each in zip(found, again, strict=True)]
+    sizes, offsets, strides = zip(*found, strict=True) if found else ((), (), ())
+    return Box(offsets, sizes, strides)
+
+
+def _restricted(self: Map | Set, dims: Sequence[str], found: Sequence[Extent]) -> Map | Set:
+    """With the values of the outputs that have one each as equalities."""
+    values = dict(zip(self.space.out.dims, [offset for _, offset, _ in found], strict=True))
+    c = RowBuilder((*self.param_names, *self.space.dims)).conjunct([("eq", var(dim) - values[dim]) for dim in dims])
+    pinned: Any = type(self)._of(self.param_names, [(self.space, (cj.sure(c),))])
+    return self & pinned
+
+
+def _extents(self: Map | Set) -> tuple[list[Extent], set[str]]:
+    """The size, the offset and the stride of each output, and which of them an equality says; as `box_hull`."""
     space = self.space
     n_head = len(self.param_names) + space.n_in
     names = (*self.param_names, *space.dims)
@@ -100,7 +125,8 @@ def box_hull(self: Map | Set) -> Box:
     if not pieces:
         raise Unbounded("an empty relation has no box", where=str(self))
     origin, basis = lattice.joined([grid for grid in map(lattice.of_conjunct, pieces) if grid is not None])
-    found = []
+    found: list[Extent] = []
+    known: set[str] = set()
     shared: Frame | None = None  # for all outputs of which no row involves another one
     for k, dim in enumerate(space.out.dims):
         columns = [*range(n_head), n_head + k]
@@ -108,6 +134,7 @@ def box_hull(self: Map | Set) -> Box:
         stride, residue = _residue(n_head, grid, (*names[:n_head], dim))
         if not stride and residue is not None:
             found.append((1, residue, 1))
+            known.add(dim)
             continue
         alone = _alone(pieces, n_head, k)
         if alone is pieces:
@@ -119,8 +146,7 @@ def box_hull(self: Map | Set) -> Box:
         if best is None:
             raise Unbounded(f"the extent of {dim} is not bounded by a number", where=str(self))
         found.append((*best, stride or 1))
-    sizes, offsets, strides = zip(*found, strict=True) if found else ((), (), ())
-    return Box(offsets, sizes, strides)
+    return found, known
 
 
 def residue_class(self: Map | Set, known: Sequence[str], dim: str, stated: bool = False) -> tuple[int, Aff]:
