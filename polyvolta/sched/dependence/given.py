@@ -54,7 +54,7 @@ def fitting(dependences: Iterable[Dependence] | Map, iterators: Mapping[str, tup
     return out
 
 
-def of_relation(kind: Kind, given: Map) -> list[Dependence]:
+def of_relation(kind: Kind, given: Map, array: str = "") -> list[Dependence]:
     """One dependence for each pair of statements of a relation, without the pairs of an instance with itself."""
     given, out = labelled(given), []
     for space, conjuncts in given.parts:
@@ -65,7 +65,7 @@ def of_relation(kind: Kind, given: Map) -> list[Dependence]:
         relation = given if alone else Map._of(given.param_names, [(space, pieces)])
         if relation.parts and relation.parts[0][1]:
             source = (space.inp.name if space.inp else None) or ""
-            out.append(Dependence(kind, "", source, space.out.name or "", relation))
+            out.append(Dependence(kind, array, source, space.out.name or "", relation))
     return out
 
 

@@ -19,7 +19,8 @@ class Dependence(Shown):
     Parameters
     ----------
     kind : "RAW" the sink reads what the source wrote (flow), "WAR" it overwrites what the source read (anti), "WAW" it
-        overwrites what the source wrote (output). The others are constraints of no array; see `scheduler.constraints`.
+        overwrites what the source wrote (output). The others are constraints, of no array but for conditions that have
+        tags; see `scheduler.constraints`.
     relation : sources -> sinks; one tuple on either side.
 
     >>> from polyvolta.sched import dependences, nest

@@ -29,7 +29,16 @@ from polyvolta.sched.scheduler.bands import (
 from polyvolta.sched.scheduler.determined import extent
 from polyvolta.sched.scheduler.fusion import Explain, Fuse, Fusion, Group
 from polyvolta.sched.scheduler.limits import Extents, Limits
-from polyvolta.sched.scheduler.pieces import Piece, always_zero, distances, left, within
+from polyvolta.sched.scheduler.pieces import (
+    Piece,
+    always_zero,
+    distances,
+    left,
+    parted,
+    reversed_in,
+    unconditional,
+    within,
+)
 from polyvolta.sched.scheduler.problem import Edge, Forms
 from polyvolta.sched.scheduler.written import as_written
 from polyvolta.sets import Set
@@ -114,9 +123,12 @@ class Builder:
         clusters = fusion.clusters()
         if len(clusters) == 1:
             return self.band(group, pieces, prior, fusion.known.get(group))
+        across = self.between(clusters, pieces)
+        known_bands = {} if across else fusion.known  # others were found while conditions could be local
+        pieces = unconditional(pieces, across)
         self.explain(lambda: f"in sequence: {', '.join(map(self.text, clusters))}")
         return SequenceNode(
-            tuple([self.branch(g, self.cluster(g, pieces, prior, fusion.known.get(g))) for g in clusters])
+            tuple([self.branch(g, self.cluster(g, pieces, prior, known_bands.get(g))) for g in clusters])
         )
 
     def cluster(self, group: Group, pieces: tuple[Piece, ...], prior: Prior, found: Found | None = None) -> Node:
@@ -167,7 +179,7 @@ class Builder:
         for forms in rows:
             own = extended(own, forms, depths)
         mine = dict(zip(group, own))
-        rest = left(pieces, deltas)
+        rest = unconditional(left(pieces, deltas), parted(pieces, deltas))
         for p in rest:
             self.explain(lambda p=p: f"  {self.describe(p)} is left at equal times")
         below = self.node(group, rest, tuple([mine.get(v, r) for v, r in enumerate(prior)]), True)
@@ -188,6 +200,11 @@ class Builder:
             return self.cluster(group, pieces, prior)
         return SequenceNode(tuple([self.branch(part, self.cluster(part, pieces, prior)) for part in parts]))
 
+    def between(self, groups: Sequence[Group], pieces: Sequence[Piece]) -> frozenset[str]:
+        """The arrays of conditions that are not local, as their ends are in two groups."""
+        place = {v: g for g in groups for v in g}
+        return frozenset().union(*[p.conditions for p in pieces if place[p.source] != place[p.sink]])
+
     def leaf(self, group: Group, pieces: Sequence[Piece]) -> Node:
         before = [p for p in pieces if p.valid]
         if before:
@@ -205,7 +222,11 @@ class Builder:
         return own, tuple([p.edge(number) for p in own])
 
     def found(self, group: Group, own: Own, prior: Prior) -> Found:
-        """The band of a group; of two, with conditions that are local and without, the better one."""
+        """The band of a group; of two, with conditions that are local and without, the better one.
+
+        Of the first, conditions of those arrays are local whose pairs run in the other order somewhere while a
+        condition is not local: they are found one after another, beginning with none.
+        """
         pieces, edges = own
 
         def band(edges: tuple[Edge, ...]) -> Found:
@@ -219,8 +240,18 @@ class Builder:
         plain = band(edges)
         if not any(p.conditional for p in pieces):
             return plain
-        local = band(tuple([replace(e, local=p.condition) for p, e in zip(pieces, edges) if not p.conditional]))
-        return max(plain, local, key=lambda f: (f.width, f.parallel))
+        number, depths = self.numbered(group), self.depths(group)
+        local: frozenset[str] = frozenset()
+        while True:
+            free = band(tuple([
+                replace(e, local=not local.isdisjoint(p.conditions), valid=e.valid and not p.conditional)
+                for p, e in zip(pieces, edges)
+            ]))  # fmt: skip
+            deltas = [distances(free.rows, p, number, depths) for p in pieces]
+            broken = parted(pieces, deltas) & reversed_in(pieces, deltas)
+            if not broken:
+                return max(plain, free, key=lambda f: (f.width, f.parallel))
+            local |= broken
 
     def parallel(self, group: Group, own: Own, prior: Prior) -> int | None:
         """How many outer members of a group's band are parallel; None where it takes the band to tell."""

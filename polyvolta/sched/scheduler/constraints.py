@@ -6,9 +6,9 @@
     conditional validity   pairs that are valid, or whose conditions are local: each pair of the condition, such as a
                            value's definition and its use, runs at one time in the whole band
 
-Conditions and what depends on them may have isl's tags, `[S[i] -> x[]] -> [T[j] -> x[]]`, by which isl tells which
-belong together: here what is valid may be left out where all conditions of a band are local, whatever their tags, and
-so less often.
+Conditions and what depends on them may have isl's tags, `[S[i] -> x[]] -> [T[j] -> x[]]`, which tell which of them
+belong together: pairs are valid, or the conditions with their tags are local. Tags that some pair has at its two ends
+belong together, too. In isl it takes an instance that both share besides, here their statements' instances may be any.
 
 Each is a union relation between instances. Pairs outside the domain are dropped, and so are those of an instance with
 itself, which no order can part. The dependences of a program are all three of the first, but for anti and output
@@ -20,7 +20,7 @@ Cohen, "Live-Range Reordering" (IMPACT 2016).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from polyvolta.sched.dependence.given import of_relation
@@ -68,7 +68,7 @@ class Constraints:
         ------
         BadProgram : a constraint is no Map.
         """
-        out = []
+        relations: dict[Kind, Map] = {}
         for name, kind in KINDS.items():
             given = getattr(self, name)
             if given is None:
@@ -77,16 +77,41 @@ class Constraints:
                 given = Map(given)
             if not isinstance(given, Map):
                 raise BadProgram(f"{name} is a Map, not {kind_of(given)}", where=repr(given))
-            out += of_relation(kind, _untagged(given, statements) if name.startswith("conditional") else given)
+            relations[kind] = given
+        conditions = {k: r for k, r in relations.items() if k in ("condition", "conditional validity")}
+        tagged = {k: _untagged(r, statements) for k, r in conditions.items()}
+        leads = _together([tags for parts in tagged.values() for tags, _ in parts])
+        out = []
+        for kind, given in relations.items():
+            for tags, pairs in tagged.get(kind, [(("",), given)]):
+                out += of_relation(kind, pairs, leads.get(tags[0], ""))
         return out
 
 
-def _untagged(given: Map, statements: Collection[str]) -> Map:
-    """The pairs without isl's tags, which are what pairs of nameless tuples have behind their instances."""
-    out = given
-    for space, _ in given.parts:
-        sides = (space.source, space.out)
+def _untagged(given: Map, statements: Collection[str]) -> list[tuple[tuple[str, ...], Map]]:
+    """The pairs without isl's tags, which are what pairs of nameless tuples have behind their instances, and the tags'
+    names; pairs without tags have an empty one."""
+    out: dict[tuple[str, ...], Map] = {}
+    for space, pieces in given.parts:
+        sides, tags = (space.source, space.out), ("",)
+        pairs = Map._of(given.param_names, [(space, pieces)])
         if all(t.inner is not None and t.name is None and t.label not in statements for t in sides):
-            every = Map.universe(space)
-            out = out.subtract(every).union(given.intersect(every).zip().domain().unwrap())
-    return out
+            tags = tuple([t.inner.out.label for t in sides if t.inner is not None])
+            pairs = pairs.zip().domain().unwrap()
+        out[tags] = out[tags].union(pairs) if tags in out else pairs
+    return list(out.items())
+
+
+def _together(some: Iterable[tuple[str, ...]]) -> dict[str, str]:
+    """For each tag one of those that it belongs together with, the same for all of these.
+
+    >>> _together([("x", "y"), ("z", "z"), ("w", "y")])
+    {'x': 'w', 'y': 'w', 'z': 'z', 'w': 'w'}
+    """
+    leads: dict[str, str] = {}
+    for tags in some:
+        lead = min(leads.get(t, t) for t in tags)
+        old = {leads.get(t, t) for t in tags}
+        leads |= dict.fromkeys(tags, lead)
+        leads = {t: lead if other in old else other for t, other in leads.items()}
+    return leads

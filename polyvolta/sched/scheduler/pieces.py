@@ -32,7 +32,8 @@ class Piece:
 
     Parameters
     ----------
-    labels : (kind, array) of the dependences it is part of.
+    labels : (kind, array) of the dependences it is part of; of conditions, and of what is valid on these, the array is
+        what both belong to, "" if nothing is said.
     """
 
     source: int
@@ -60,13 +61,13 @@ class Piece:
         return _kinds(self.labels)[2]
 
     @property
-    def conditional(self) -> bool:
-        """Whether the source has to run first only where the conditions are not local."""
+    def conditional(self) -> frozenset[str]:
+        """The arrays whose conditions have to be local if the source may run later; none if it has to run first."""
         return _conditions(self.labels)[0]
 
     @property
-    def condition(self) -> bool:
-        """Whether it is a condition, local where source and sink run at one time."""
+    def conditions(self) -> frozenset[str]:
+        """The arrays of which it is a condition, local where source and sink run at one time."""
         return _conditions(self.labels)[1]
 
     def edge(self, number: dict[int, int]) -> Edge:
@@ -82,10 +83,11 @@ def _kinds(labels: tuple[tuple[str, str], ...]) -> tuple[bool, bool, bool]:
 
 
 @lru_cache(maxsize=1 << 10)
-def _conditions(labels: tuple[tuple[str, str], ...]) -> tuple[bool, bool]:
-    """Whether a piece is valid on conditions, is a condition."""
-    kinds = {kind for kind, _ in labels}
-    return kinds.intersection(VALID) == {"conditional validity"}, "condition" in kinds
+def _conditions(labels: tuple[tuple[str, str], ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """On conditions of which arrays a piece is valid, of which it is a condition."""
+    always = any(kind in VALID and kind != "conditional validity" for kind, _ in labels)
+    found = [frozenset([a for k, a in labels if k == kind]) for kind in ("conditional validity", "condition")]
+    return frozenset() if always else found[0], found[1]
 
 
 def pieces_of(
@@ -150,9 +152,35 @@ def left(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> tuple[Piec
     return tuple(out)
 
 
+def parted(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> frozenset[str]:
+    """The arrays of conditions that are not local: some distance, one form a member, is not 0. Exact."""
+    found: set[str] = set()
+    for p, forms in zip(pieces, deltas):
+        if p.conditions - found and not all(_never_positive(p, f) and _never_positive(p, negate(f)) for f in forms):
+            found |= p.conditions
+    return frozenset(found)
+
+
+def reversed_in(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> frozenset[str]:
+    """The arrays of which a pair is valid on conditions, and runs in the other order in some member. Exact."""
+    found: set[str] = set()
+    for p, forms in zip(pieces, deltas):
+        if p.conditional - found and not all(_never_positive(p, negate(f)) for f in forms):
+            found |= p.conditional
+    return frozenset(found)
+
+
+def unconditional(pieces: tuple[Piece, ...], arrays: frozenset[str]) -> tuple[Piece, ...]:
+    """The pieces, those valid on conditions of these arrays valid in any case, as one of the conditions is not local."""
+    if not arrays:
+        return pieces
+    settled = {("conditional validity", a): ("validity", a) for a in arrays}
+    return tuple([replace(p, labels=tuple([settled.get(x, x) for x in p.labels])) for p in pieces])
+
+
 def always_zero(p: Piece, delta: Row) -> bool:
     """Whether a distance is 0 at all pairs of instances. Exact."""
-    if not p.valid:
+    if not p.valid or p.conditional:
         return _never_positive(p, delta) and _never_positive(p, negate(delta))
     edge = cone(p.conjunct)
     if edge.vanishes(delta):

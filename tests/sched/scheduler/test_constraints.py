@@ -83,7 +83,7 @@ def test_conditional_validity_waits_for_its_condition():
     assert found(TWO, validity=back)
 
 
-def test_isls_tags_of_conditions_are_left_out():
+def test_pairs_with_isls_tags_are_pairs_of_instances():
     """isl writes which access a pair is of beside the instance; the pairs of instances are what counts."""
     reuse = "{ [B[i] -> x[]] -> [A[j] -> x[]] : 0 <= j < i; [B[i] -> y[]] -> [A[j] -> y[]] : 0 <= i < j }"
     conditions = "{ [A[i] -> x[]] -> [B[i] -> x[]]; [A[i] -> y[]] -> [B[i] -> y[]] }"
