@@ -5,6 +5,12 @@
 A loop needs no iteration whose instances pass none of the guards below, and at those of T only the first one lets some
 pass: j is 1 there. What no way down lets through is no instance at all, and has no loop. Where one of two filters lets
 pass what is at N = 2 alone, and a guard below the other one is of even N up to 4, N is from 2 to 4 where a loop runs.
+
+    S[i, j] -> [i] for 0 <= j <= i, above a band of j, below that a guard of j mod 4 = 3        i is 3 or more
+
+What guards say of members of bands between they say of instances: no loop outside runs to where each one inside would
+ask for it in vain. Where several ways say the same of members, as of p = 2 for M <= 1 and for M >= 3, all that comes to
+a leaf meets that.
 """
 
 from __future__ import annotations
@@ -23,14 +29,15 @@ from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.state import State
 from polyvolta.sched.tree import Band, Context, Extension, Filter, Guard, Leaf, Mark, Node, Path, SetNode
 from polyvolta.sched.tree import Sequence as SequenceNode
-from polyvolta.sets import Set
+from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise
 
 WAYS = 4  # ways down from a band, up to which all are asked for numbers that bound sizes
 WORTH = 400  # steps that a question of one way may take
 
-Taken = tuple[Conjunct, list[Value]]  # a condition, and the values of its dimensions
-Way = tuple[Piece, tuple[Taken, ...]]  # what passes, and what guards straight below say of the band
+Inside = Sequence[tuple[Aff, Value]]  # members of bands below, and their values
+Taken = tuple[Conjunct, list[Value], tuple[Aff, ...]]  # a condition, the first values of its dimensions, and the others
+Way = tuple[Piece, tuple[Taken, ...]]  # what passes, and what guards say of the band, and of those below
 
 
 @dataclass(slots=True)
@@ -73,7 +80,7 @@ class Below:
             match node:
                 case Guard(guard, child):
                     found = list(self.conjuncts(guard))
-                    out += self.of_members(guard, found[0]) if len(found) == 1 else ()
+                    out += self.of_members(guard, found[0], ()) if len(found) == 1 else ()
                     node = child
                 case Filter() | Context():
                     node = node.child
@@ -97,23 +104,23 @@ class Below:
         ----------
         searched : `narrowed`, if that is found in few steps.
         """
-        for c, values in self.of_all:
-            piece.take(c, values)
+        take(piece, self.of_all)
         return searched(piece) if self.told and not piece.system.empty else piece
 
     def narrowed(self, known: Known, piece: Piece) -> Piece:
         """What comes to a leaf of a piece in which members are equated to their columns, as far as guards say.
 
-        Nothing where no way down lets anything through. Where one does its guards are taken as `by_all` does: the
-        others are for instances that never go there. Its filters, and what several say, are tested on each; but what
-        numbers bound a size on each bounds it here (`ends`): all that comes to a leaf goes one of them.
+        Nothing where no way down lets anything through. What guards say on each of a few is taken as `by_all` does: of
+        one way that is all of them, for the others are of instances that never go there. Filters, and what several say
+        differently, are tested on each; but what numbers bound a size on each bounds it here (`ends`): all that comes
+        to a leaf goes one of them.
         """
         some = list(islice(self.ways(known, self.node.child, (*self.at, 0), piece, ()), WAYS + 1))
         out = piece.copy()
         out.system.empty |= not some
-        for c, values in some[0][1] if len(some) == 1 else ():
-            out.take(c, values)
         if 0 < len(some) <= WAYS:
+            (_, first), *others = some
+            take(out, [one for one in first if all(one in passed for _, passed in others)])
             there = known.given(piece.system)
             for row in self.ends(known, [part.system for part, _ in some]):
                 if not there.implies(*row):
@@ -136,31 +143,32 @@ class Below:
                 yield key, max(consts)
 
     def ways(
-        self, known: Known, node: Node, at: Path, piece: Piece, inside: Sequence[Value], passed: tuple[Taken, ...] = ()
+        self, known: Known, node: Node, at: Path, piece: Piece, inside: Inside, passed: tuple[Taken, ...] = ()
     ) -> Iterator[Way]:
         """The ways down from a node on which something of a piece may come to a leaf, or to what adds instances.
 
         Parameters
         ----------
-        inside : values of members of bands below this one.
-        passed : what guards on the way say of the members of this one.
+        inside : members of bands below this one.
+        passed : what guards on the way say of the members of this one, and of these.
         """
         match node:
             case Filter(_, child):
                 for part in self.filtered(node, at, self.state.with_pieces([piece])):
                     yield from self.ways(known, child, (*at, 0), part, inside, passed)
             case Guard(guard, child):
-                values = [*member_values(self.columns, guard, self.node, self.mine, self.state), *inside]
+                values = member_values(self.columns, guard, self.node, self.mine, self.state)
+                values += [value for _, value in inside]
                 for c in self.conjuncts(guard, len(inside)):
                     part = piece.copy()
                     part.take(c, values)
                     if not (part.system.empty or known.surely_excludes(part.system, WORTH)):
-                        more = () if inside else self.of_members(guard, c)
+                        more = self.of_members(guard, c, tuple([e for e, _ in inside]))
                         yield from self.ways(known, child, (*at, 0), part, inside, (*passed, *more))
             case Band(members, child):
                 piece = piece.copy()
-                values = [piece.value(m.of(piece.statement)) for m in members]
-                yield from self.ways(known, child, (*at, 0), piece, (*inside, *values), passed)
+                more = [(e, piece.value(e)) for m in members for e in [m.of(piece.statement)]]
+                yield from self.ways(known, child, (*at, 0), piece, (*inside, *more), passed)
             case Leaf() | Extension():
                 yield piece, passed
             case _:
@@ -207,11 +215,19 @@ class Below:
         for space, some in guard.parts:
             yield from some if len(space.dims) == depth else ()
 
-    def of_members(self, guard: Set, c: Conjunct) -> list[Taken]:
-        """What a conjunct of a guard straight below says of the band's members."""
+    def of_members(self, guard: Set, c: Conjunct, inside: tuple[Aff, ...]) -> list[Taken]:
+        """What a conjunct of a guard says of the band's members, and of those of bands between them."""
         first = 1 + len(guard.param_names) + len(self.state.prefix)
-        said = speaking(c, {first + k for k, col in enumerate(self.mine) if col})
-        return [] if said is None else [(said, member_values(self.columns, guard, self.node, self.mine, self.state))]
+        told = [*map(bool, self.mine), *[not e.is_constant for e in inside]]
+        said = speaking(c, {first + k for k, some in enumerate(told) if some})
+        values = member_values(self.columns, guard, self.node, self.mine, self.state)
+        return [] if said is None else [(said, values, inside)]
+
+
+def take(piece: Piece, some: Iterable[Taken]) -> None:
+    """Keep the instances that meet some conditions."""
+    for c, values, others in some:
+        piece.take(c, [*values, *map(piece.value, others)])
 
 
 def guarded_below(node: Node) -> bool:
