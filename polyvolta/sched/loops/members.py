@@ -359,7 +359,8 @@ class BandLoops(Outer):
         """One loop; `told` if it stands under alternatives already."""
         m, col, known, writer = self.members[k], self.columns[k], state.known, self.writer
         name = self.name(k)
-        low, high = ends(writer, known, col, 1, b), ends(writer, known, col, -1, b)
+        once = outermost(state)
+        low, high = ends(writer, known, col, 1, b, once), ends(writer, known, col, -1, b, once)
         inside = state.within(b, col)
         if writer.parted and b.step > 1 and len(low) == 1 and isinstance(low[0], Aff):  # from the first one of its step
             first = System([known.columns.row(var(name) - low[0])])
@@ -378,7 +379,7 @@ class BandLoops(Outer):
         if b.low and b.high and longest(known, b, col) is None:
             narrower = b.limited_by(col, limiting(inside.known, body, col))
             if longest(known, narrower, col) is not None:
-                b, low, high = narrower, ends(writer, known, col, 1, narrower), ends(writer, known, col, -1, narrower)
+                b, low, high = narrower, *[ends(writer, known, col, sign, narrower, once) for sign in (1, -1)]
         rows = needed(known, inside.known, body, col, b.system(col))
         conditions = stated(known.columns, rows, writer.tidy)
         search = writer.parted and not told

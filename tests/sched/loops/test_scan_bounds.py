@@ -12,7 +12,7 @@ from polyvolta.sched.loops.walk import Scanner
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import BudgetExceeded, budget
 from tests.sched.loops.counting import counted
-from tests.sched.loops.oracle import assert_scans
+from tests.sched.loops.oracle import assert_scans, deviation
 
 SIZES = [{"N": n, "M": m} for n in (-2, -1, 0, 1, 3, 6) for m in (-1, 0, 2, 3)]
 
@@ -352,3 +352,16 @@ def test_a_loop_ends_where_a_guard_below_leaves_nothing_of_what_made_it_long(gua
     found = assert_scans(tree, [{"N": n} for n in (-1, 0, 1, 2, 3, 9)])
     assert counted(found.body, {"N": 1000}) < 20 * 1000
     assert "c0 <= min(1, (N + 1) / 3)" in to_c(found)
+
+
+def test_a_loop_entered_once_begins_where_something_of_it_is():
+    """Where N is odd there is no T, and where N mod 3 is not 2 little of S: no iteration looks for these."""
+    tree = Schedule.parse(
+        """{ domain: "[N, M] -> { S[i] : M >= 1 and 0 <= i < N; S[i] : M <= -1 and 0 <= i < N;
+               S[i] : N mod 3 = 2 and M - 1 <= i <= 3 and i <= 2N - 2M + 2; T[i] : N mod 2 = 0 and 0 <= i <= 1 }",
+             child: { schedule: "[N, M] -> [{ S[i] -> [(i + 5)]; T[i] -> [(1 - M - 2*floor((-M)/2))] }]",
+             options: "{ atomic[0] }", child: { sequence: [ { filter: "{ T[i] }" }, { filter: "{ S[i] }" } ] } } }"""
+    )
+    found = scan(tree)
+    assert all(deviation(tree, found, at) is None for at in SIZES)
+    assert [counted(found.body, {"N": n, "M": m}) for n, m in ((1, 1), (1, 4), (3, 3), (5, 5))] == [8, 8, 18, 28]

@@ -23,8 +23,13 @@ KINDS: dict[int, Literal["min", "max"]] = {1: "max", -1: "min"}  # of several bo
 Term = tuple[Bound, tuple[Condition, ...]]  # a bound, and the conditions under which it counts
 
 
-def ends(writer: Writer, known: Known, col: int, sign: int, b: Bounds) -> tuple[Bound, ...]:
-    """The bounds of a loop on one side, the lower one for a sign of 1, as expressions; none where it has no end."""
+def ends(writer: Writer, known: Known, col: int, sign: int, b: Bounds, once: bool = False) -> tuple[Bound, ...]:
+    """The bounds of a loop on one side, the lower one for a sign of 1, as expressions; none where it has no end.
+
+    Parameters
+    ----------
+    once : whether it is a loop that is entered once, for which bounds are chosen once: of equal ones that is one.
+    """
     (some, each), (others, _) = ((b.low, b.lows), (b.high, b.highs))[::sign]
     if sign == 1 and b.step > 1 and len(some) > 1:
         some = _first_of_steps(known, some, col, b)
@@ -34,13 +39,16 @@ def ends(writer: Writer, known: Known, col: int, sign: int, b: Bounds) -> tuple[
         return ()
     beyond = end_of(writer, known, others[0], col, -sign, b) + sign if len(others) == 1 else None
     conditions = [stated(known.columns, where, writer.tidy) for where, _ in each]
-    if sum(map(bool, conditions)) > (MOST if beyond is None and all(conditions) else CASES):
+    values = [extreme(KINDS[sign], [end_of(writer, known, s, col, sign, b) for s in sides]) for _, sides in each]
+    chosen = [bound for bound, cases in zip(values, conditions, strict=True) if cases]
+    if once and beyond is None and len(chosen) == len(each) > MOST:
+        beyond = past(writer, known, col, sign, b)
+    if len(set(chosen) if once else chosen) > (MOST if beyond is None and all(conditions) else CASES):
         conditions = [cases if far(known, each, k, col) else () for k, cases in enumerate(conditions)]
         if beyond is None and all(conditions):
             beyond = past(writer, known, col, sign, b)
     found: dict[Bound, list[tuple[Condition, ...]]] = {}
-    for (_, sides), cases in zip(each, conditions, strict=True):
-        bound = extreme(KINDS[sign], [end_of(writer, known, s, col, sign, b) for s in sides])
+    for bound, cases in zip(values, conditions, strict=True):
         found.setdefault(bound, []).append(cases)
     terms = [(bound, any_of(cases)) for bound, cases in found.items()]
     return (furthest(KINDS[-sign], terms, beyond),)
