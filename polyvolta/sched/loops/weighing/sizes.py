@@ -28,7 +28,7 @@ from contextlib import suppress
 from itertools import islice, product
 from math import inf, lcm
 
-from polyvolta.sched.loops.ast import Ast, Call, If, within
+from polyvolta.sched.loops.ast import Ast, Call, If, asking, within
 from polyvolta.sched.loops.conditions import has_rows, implied
 from polyvolta.sched.loops.few_values import of_few_values
 from polyvolta.sched.loops.hoisting.least import Run, Undecided
@@ -41,6 +41,7 @@ from polyvolta.sched.loops.rows.pieces import Piece
 from polyvolta.sched.tree import Band, Node
 from polyvolta.sets import Aff, BudgetExceeded
 from polyvolta.sets.budgets import bounded
+from polyvolta.sets.values.aff import Floor
 
 FEW = 6  # tests for nothing, up to which they are left
 PART, EACH = 1 / 3, 5  # of all tests for nothing are many where so many are made for each call
@@ -124,6 +125,7 @@ def _for_nothing(
     and before all this what says which of rows is to be tried first. None where there are no such places.
     """
     recurs = _recurs(known.columns, row)
+    rounded = frozenset(known.columns.aff(row[0], 0).names() if recurs else ())
     large = not recurs and (seldom(known, *row[:2]) or _of_none(known, row))
     for where in _looked_at(known, row, kinds):
         each = [(at, counted(body, at)) for at in where]
@@ -136,7 +138,7 @@ def _for_nothing(
         if all(idle > tests - idle for tests, idle, _ in said):
             return (2 if recurs else 0, not large, -max([tests for tests, _, _ in said])), many, few
         if all(_found_late(*one, large) for one in said) and all(
-            _whole(body, at) <= FEWER * tests for at, tests in many
+            _whole(body, at, rounded) <= FEWER * tests for at, tests in many
         ):
             return (2 if recurs else 1, not large, -max([tests / max(1, n) for tests, _, n in said])), many, few
     return None
@@ -187,16 +189,23 @@ class _Parts(Run):
             self.made[id(node)] = self.made.get(id(node), 0) + self.tests - before
 
 
-def _whole(body: Sequence[Ast], at: Mapping[str, int]) -> int:
+def _whole(body: Sequence[Ast], at: Mapping[str, int], rounded: Collection[str] = ()) -> int:
     """How many tests at some sizes are made by code of which all is called there; of sizes at which it can be run.
 
     Code that is made without what has nothing there makes about as many, whatever becomes of the others.
+
+    Parameters
+    ----------
+    rounded : sizes of which remainders are told there: code that asks for floors of these is other code with that.
     """
     run = _Parts()
     run.run(body, at)
 
     def whole(node: Ast) -> bool:
-        return id(node) in run.met if isinstance(node, Call) else all(map(whole, within(node)))
+        if isinstance(node, Call):
+            return id(node) in run.met
+        told = rounded and any(_rounds(e, rounded) for e in asking(node))
+        return not told and all(map(whole, within(node)))
 
     def total(some: Sequence[Ast]) -> int:
         return sum(
@@ -204,6 +213,11 @@ def _whole(body: Sequence[Ast], at: Mapping[str, int]) -> int:
         )
 
     return total(body)
+
+
+def _rounds(e: Aff, names: Collection[str]) -> bool:
+    """Whether an expression has a floor in which one of some names is."""
+    return any(isinstance(atom, Floor) and not atom.num.names().isdisjoint(names) for atom, _ in e.terms)
 
 
 def _found_late(tests: float, idle: int, calls: int, large: bool) -> bool:
