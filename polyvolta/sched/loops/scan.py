@@ -33,7 +33,7 @@ from polyvolta.sched.loops.ast import Ast, Call, If, conditional, endless, mappe
 from polyvolta.sched.loops.conditions import guarded, has_rows, stated
 from polyvolta.sched.loops.hoisting.branches import branched, meeting
 from polyvolta.sched.loops.hoisting.decided import without_decided
-from polyvolta.sched.loops.hoisting.either import needed_alternatives, without_implied
+from polyvolta.sched.loops.hoisting.either import needed_around, without_implied
 from polyvolta.sched.loops.hoisting.guards import met
 from polyvolta.sched.loops.hoisting.idle import asked_before
 from polyvolta.sched.loops.hoisting.inside import asked_once
@@ -395,7 +395,7 @@ def _finished(
     if has_rows(sizes):
         conditions = stated(scanner.columns, sizes, scanner.tidy)
         body = guarded(conditions, less(body, conditions), (0,))
-    body = guarded(needed_alternatives(known, body), body, (0,))
+    body = needed_around(known, body, (0,))
     if scanner.parted:
         body = scanner.searched(body, asked_before, known, body, scanner)
         more = partial(added_anywhere, known.columns, scanner.schedule)

@@ -6,8 +6,11 @@ Nor is there a loop of two numbers in a row in which conditions ask which of the
 import pytest
 
 from polyvolta.sched.loops.ast import AnyOf, Call, For, If, within
+from polyvolta.sched.loops.hoisting.either import needed_around
 from polyvolta.sched.loops.hoisting.plain import under
 from polyvolta.sched.loops.parts.alternatives import asks_which
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import aff, var
@@ -129,3 +132,21 @@ def test_which_loops_are_of_values_that_conditions_ask_for():
 
 def loop(body, name="c0"):
     return (For(name, (aff(1),), (aff(2),), 1, False, body),)
+
+
+def test_alternatives_that_all_needs_under_a_condition_of_sizes_in_a_loop_stand_there():
+    """S asks for one of two sizes, and T's bounds say one: nothing runs under the condition where neither is so."""
+    N, M = var("N"), var("M")  # noqa: N806
+    either = AnyOf(((("ge", 7 - M),), (("ge", 8 - N),)))
+    few = For("c1", (M,), (aff(7),), 1, False, (Call("T", (var("c1"),)),))
+    asks = For("c1", (aff(0),), (aff(2),), 1, False, (If((either,), (Call("S", (var("c1"),)),)), few))
+    beside, odd = Call("U", (var("c0"),)), (("eq", N % 2 - 1),)
+    loop = lambda *body: For("c0", (aff(0),), (N,), 1, False, body)  # noqa: E731
+    columns = Columns(["N", "M"], ["N", "M"])
+    known = Known(columns)
+    columns.loop(0), columns.loop(1)
+    before = loop(If(odd, (asks,)), beside)
+    (after,) = needed_around(known, (before,), ())
+    assert after == loop(If(odd, (If((either,), (asks,)),)), beside)
+    at_values = (loop(If((("ge", var("c0") - 3),), (asks,)), beside),)  # at each of which it would be a test more
+    assert needed_around(known, at_values, ()) is at_values

@@ -6,7 +6,8 @@
     }                                                   if (n + c0 <= 0 && c0 >= 0) T(c0);
                                                       }
 
-A part whose own conditions say one of them has no test of them, so that they are no condition that all parts share.
+A part whose own conditions say one of them has no test of them, so that they are no condition that all parts share. So
+it is of what a condition of sizes has under it, wherever that stands.
 """
 
 from __future__ import annotations
@@ -17,11 +18,33 @@ from dataclasses import replace
 from itertools import chain
 
 from polyvolta.sched.loops.ast import AnyOf, Ast, Call, Condition, For, If, each, mapped
+from polyvolta.sched.loops.conditions import guarded
 from polyvolta.sched.loops.hoisting.needs import extent, stating
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
+from polyvolta.sched.tree import Path
 
 MOST = 4  # conditions that are tried
+
+
+def needed_around(known: Known, body: tuple[Ast, ...], at: Path) -> tuple[Ast, ...]:
+    """The same code under the alternatives that all of it needs; else so what conditions of sizes have under them.
+
+    Those stand before loops at last: of parts of which none runs where another one does each gets a loop of its own.
+    """
+    if next(_alternatives(known, body, 1), None) is None:
+        return body
+    found = needed_alternatives(known, body)
+    return guarded(found, body, at) if found else each(body, lambda node: _around_inside(known, node))
+
+
+def _around_inside(known: Known, node: Ast) -> Ast:
+    if isinstance(node, Call):
+        return node
+    there = known.given(said(known, node))
+    if isinstance(node, If) and not node.other and all(_of_sizes(known, c) for c in node.conditions):
+        return mapped(node, lambda inner: needed_around(there, inner, node.at))
+    return mapped(node, lambda inner: each(inner, lambda part: _around_inside(there, part)))
 
 
 def needed_alternatives(known: Known, body: Sequence[Ast]) -> tuple[AnyOf, ...]:
