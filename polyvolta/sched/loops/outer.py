@@ -47,7 +47,7 @@ class Outer(Isolation):
         if len(group.lanes) < 2 or not self.writer.parted:
             return ()
         if self.loop_type(k, group.lanes) == "unroll" and not self.typed("unroll", 0, group.lanes, k):
-            return self.writer.searched([], lambda kn: by_presence(kn, group, k, self.columns[k]), state.known)
+            return self.writer.searched([], lambda kn: by_presence(kn, group, k, self.columns[k], False), state.known)
         if self.loop_type(k, group.lanes) == "atomic":
             return self.writer.searched([], lambda kn: by_values(kn, group, k, self.columns), state.known)
         if self.loop_type(k, group.lanes) not in ("default", "separate"):
@@ -61,9 +61,11 @@ class Outer(Isolation):
             found = found if len(found) > 1 else []
         if found:
             return found
-        if self.typed("unroll", k + 1, group.lanes):
-            return search([], lambda kn: by_presence(kn, group, k, self.columns[k]), known)
-        if self.innermost(k, group.lanes) and not self.settled(k, group.lanes):
+        unrolls, settled = self.typed("unroll", k + 1, group.lanes), self.settled(k, group.lanes)
+        inside = not (unrolls or settled or self.innermost(k, group.lanes)) and self.typed("atomic", 0, group.lanes, k)
+        if unrolls or inside:
+            return search([], lambda kn: by_presence(kn, group, k, self.columns[k], inside), known)
+        if self.innermost(k, group.lanes) and not settled:
             return search([], lambda kn: by_tests(kn, group, k, self.columns[k], state.outer), known)
         return ()
 

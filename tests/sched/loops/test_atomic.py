@@ -1,5 +1,7 @@
 """Atomic loops have each statement once, as isl's do."""
 
+from itertools import product
+
 import pytest
 
 import polyvolta.isl as ours
@@ -122,3 +124,26 @@ def test_an_atomic_loop_of_several_statements_two_of_which_end_alike_asks_once_w
     assert all(deviation(tree, found, {"N": n, "M": m}) is None for n in range(-1, 9) for m in range(-1, 9))
     assert str(found).count("for (") == 1
     assert [counted(found.body, {"N": 1, "M": m}) for m in (3, 30, 300, 3000)] == [3, 3, 3, 3]
+
+
+ATOMIC = """{ domain: "[N, M] -> { S[i] : M <= i < 4; T[i] : 0 <= i < N }", child: { schedule: "[
+  { S[i] -> [(floor(i/4))]; T[i] -> [(floor(i/4))] }, { S[i] -> [(floor(i/2))]; T[i] -> [(floor(i/2))] },
+  { S[i] -> [(i)]; T[i] -> [(i)] }]", options: "{ atomic[0] }" } }"""
+PIECES = """{ domain: "[N, M] -> { S[i] : M - 1 <= i <= 2; S[i] : N >= 6 and 0 <= 2i <= N + 1;
+    S[i] : N <= 2 and 0 <= 2i <= N + 1 }", child: { schedule: "[N] -> [{ S[i] -> [(floor((i + 1)/4))] },
+  { S[i] -> [(floor((11 - N - 2i)/12) - 1)] }, { S[i] -> [(i + 1)] }]", options: "{ atomic[0]; atomic[2] }" } }"""
+
+
+@pytest.mark.parametrize(
+    "text, tests",
+    [
+        (ATOMIC, {(9, 0): 38, (40, 3): 124, (9, -40): 158}),
+        (PIECES, {(1, 1): 23, (9, 9): 44, (40, 40): 92, (100, 100): 188}),
+    ],
+)
+def test_what_is_in_an_atomic_loop_is_in_cases_of_its_values(text, tests):
+    tree = Schedule.parse(text)
+    found = scan(tree)
+    assert len([line for line in str(found).splitlines() if "for (int c0" in line]) == 1
+    assert all(deviation(tree, found, {"N": n, "M": m}) is None for n, m in product(range(-2, 11), range(-6, 7)))
+    assert {(n, m): counted(found.body, {"N": n, "M": m}) for n, m in tests} == tests

@@ -10,6 +10,8 @@
     S[i] -> [i mod 4] at the tile 5, T[i] -> [i mod 4]     if (c0 == 5) a loop of both, written out; else one of T: no
     unrolled inside, of all tiles c0                       test of c0 at each iteration
     S[i] -> [i/2, i mod 2], T[i] likewise for n < 3    where n is 3 or more a loop of S; else one of both
+    S[i] -> [i/4, i/2, i] for m <= i < 4,          in the atomic loop of i/4: if (c0 == 0) loops of both; else those
+    T[i] likewise for 0 <= i < n                   of S where c0 is less, of T where it is more
     S[] -> [2], T[i] -> [i] for m < 1 and i < 9,   where m < 1 an atomic loop of both; else S, without a loop
     where the member is atomic
 
@@ -254,12 +256,17 @@ def _wider(known: Known, some: Sequence[Lane], lanes: Sequence[Lane], k: int, co
     return common_stride(known, grids[: len(some)])[0] > common_stride(known, grids)[0]
 
 
-def by_presence(known: Known, group: Group, k: int, col: int) -> list[System]:
+def by_presence(known: Known, group: Group, k: int, col: int, inside: bool) -> list[System]:
     """Cases of loops outside by which of the lanes have values in loop k; empty where all do, or cases are many.
 
-    At a tile that a size gives they are as many, and it stays a test in them: c0 = 5 is a case, c0 = N is none.
+    At a tile that a size gives they are as many, and it stays a test in them: c0 = 5 is a case, c0 = N is none. An
+    atomic loop outside is not cut where others would be, and loops inside ask at each value what decides there.
+
+    Parameters
+    ----------
+    inside : whether it is for what is inside of an atomic loop: loops that are written more than a few times are text.
     """
-    return _apart(known, [lane.around(k, col, known).every_ge() for lane in group.lanes], TOLD)
+    return _apart(known, [lane.around(k, col, known).every_ge() for lane in group.lanes], TESTS if inside else TOLD)
 
 
 def by_tests(known: Known, group: Group, k: int, col: int, outer: Callable[[Key], bool]) -> list[System]:
