@@ -93,7 +93,7 @@ def merged(pieces: Iterable[Piece]) -> list[Piece]:
         (where, what), at = found[key], points[key] or []
         values = [what.evaluate(p) for p in at]
         others = (k for k in found if k != key and k[0] == key[0])
-        heir = next((k for k in others if [found[k][1].evaluate(p) for p in at] == values), None)
+        heir = next((k for k in others if all(found[k][1].evaluate(p) == v for p, v in zip(at, values))), None)
         if heir is not None:
             del found[key]
             found[heir] = (found[heir][0].union(where), found[heir][1])

@@ -7,14 +7,15 @@ A quasi-polynomial is a polynomial in names and in floors of affine expressions 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..budgets import metered_class
 from ..by_isl.objects.numbers import Number, pair
-from ..conjuncts.conjunct import Conjunct
+from ..conjuncts.conjunct import Conjunct, holds
 from ..errors import NotAffine, SetSyntaxError, SpaceMismatch, Unbounded, UnknownName, kind_of, nearest
+from ..operations.make import coordinates
 from ..values.aff import Aff, Atom, order_of
 from ..values.named import Named, by_isl, update_persistent_hash
 from ..values.space import Space, whole
@@ -137,7 +138,7 @@ class QPolynomial:
         >>> print((n * n + 1).evaluate({"N": 3}))
         10
         """
-        total = Fraction(0)
+        total, over = 0, Fraction(0)  # the terms with whole coefficients, whose sums are Python's own, and the others
         known: dict[Atom, int] = {}
         for m, c in self._terms.items():
             times = 1
@@ -145,8 +146,11 @@ class QPolynomial:
                 if atom not in known:
                     known[atom] = Aff(((atom, 1),)).evaluate(values)
                 times *= known[atom] ** e
-            total += c * times
-        return total
+            if type(c) is Fraction and c.denominator == 1:  # no infinity
+                total += c.numerator * times
+            else:
+                over += c * times
+        return over + total
 
     def __str__(self) -> str:
         text = ""
@@ -408,8 +412,22 @@ def values_at(self: Any, values: Mapping[str, int]) -> list[Any]:  # noqa: ANN40
     if missing:
         raise Unbounded(f"{missing[0]} has no value", where=str(self), hint=f"give one: {missing[0]}=...")
     params = {p: values[p] for p in self.param_names}
-    here = [(s, q) for s, q in self.pieces if s.contains(tuple([values[d] for d in s.dims()]), **params)]
+    here = around_point(self.pieces, [values[d] for d in names[len(params) :]], params)
     return [q.evaluate(values) for _, q in here]
+
+
+def around_point(pieces: Iterable[Any], point: Sequence[object], params: Mapping[str, int]) -> list[Any]:
+    """Those of some pieces, over the same parameters, that have a point, which is looked at once for each tuple."""
+    numbers: dict[tuple, tuple[int, ...]] = {}
+    found = []
+    for piece in pieces:
+        ((space, cs),) = piece[0].parts
+        at = numbers.get(space.key)
+        if at is None or piece[0].param_names != (*params,):
+            at = numbers[space.key] = coordinates(piece[0], point, params)
+        if any(holds(c, at) for c in cs):
+            found.append(piece)
+    return found
 
 
 def has_equality(where: Set, c: Conjunct, names: set[str]) -> bool:

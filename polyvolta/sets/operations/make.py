@@ -6,7 +6,7 @@ Spaces are given as text (`"S[i, j]"`, `"S[i] -> A[j]"`), as `Tuple` or `Space`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, SupportsIndex, TypeAlias, TypeVar
 
@@ -267,8 +267,13 @@ def contains(self: Relation, /, point: object, **params: int) -> bool:
     """
     if isinstance(point, Space):  # isl's union sets are asked so
         return any(s.key == point.key for s, cs in self.parts if cs)
-    space = self.space
-    values = _point(point, space)
+    numbers = coordinates(self, point, params)
+    return any(cj.holds(c, numbers) for c in self.parts[0][1])
+
+
+def coordinates(self: Relation, point: object, params: Mapping[str, int]) -> tuple[int, ...]:
+    """The integers that a point is in a relation: the values of parameters, then its own; see `contains`."""
+    values = _point(point, self.space)
     for name in params:
         if name not in self.param_names:
             raise UnknownName(f"no parameter is called {name!r}", where=str(self), hint=nearest(name, self.param_names))
@@ -284,4 +289,4 @@ def contains(self: Relation, /, point: object, **params: int) -> bool:
     for name, v in zip(self.param_names, numbers, strict=True):
         if isinstance(v, bool) or not hasattr(v, "__index__"):
             raise SpaceMismatch(f"{name} is an integer, not {v!r}", where=str(self))
-    return any(cj.holds(c, (*numbers, *values)) for c in self.parts[0][1])
+    return (*numbers, *values)

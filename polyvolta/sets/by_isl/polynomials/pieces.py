@@ -7,13 +7,14 @@ its values have `subs` and `evaluate`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ...budgets import metered
 from ...counting.bounds import never_negative
 from ...counting.overlay import in_space, merged, over_both
+from ...counting.quasipoly import around_point
 from ...errors import NotAFunction, SpaceMismatch, Unbounded, UnknownName, kind_of, need_function
 from ...values import kinds
 from ...values.named import listed
@@ -371,20 +372,21 @@ def evaluated(self: Any, point: Sequence[int]) -> Any:  # noqa: ANN401
     if self.home is not None and len(point) != len(self.home.dims):
         raise UnknownName(f"the point has {len(point)} coordinates", where=str(self.home))
     params, at = {p: _number(v) for p, v in params.items()}, tuple(map(_number, point))  # Python's own are faster
-    here = [(s, q) for s, q in self.pieces if key in (None, s.space.key) and _has(s, at, params)]
+    pieces = [p for p in self.pieces if key in (None, p[0].parts[0][0].key)]
+    with_fractions = any(isinstance(v, Fraction) for v in (*at, *params.values()))
+    here = _everywhere(pieces, at) if with_fractions else around_point(pieces, at, params)
     return Val(self._of_values([q.evaluate({**params, **dict(zip(s.dims(), at))}) for s, q in here]))
 
 
-def _has(where: Set, point: Sequence[Any], params: Mapping[str, Any]) -> bool:
-    """Whether a point is in a set, one with fractions in that of everything: others are known at integers alone."""
-    if not any(isinstance(v, Fraction) for v in (*point, *params.values())):
-        return where.contains(point, **params)
-    if not is_universe(where):
-        raise SpaceMismatch(
-            "an integer point is needed, as the pieces are of these",
-            where=f"({', '.join(map(str, point))}) and {where}",
-        )
-    return True
+def _everywhere(pieces: list[Any], point: Sequence[Any]) -> list[Any]:
+    """The pieces, each of which is the set of everything: others are known at integers alone."""
+    for where, _ in pieces:
+        if not is_universe(where):
+            raise SpaceMismatch(
+                "an integer point is needed, as the pieces are of these",
+                where=f"({', '.join(map(str, point))}) and {where}",
+            )
+    return pieces
 
 
 def _number(value: Any) -> Any:  # noqa: ANN401
