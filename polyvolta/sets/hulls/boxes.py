@@ -16,7 +16,7 @@ from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
 from ..engine.rows import Row, combine
 from ..errors import BudgetExceeded
-from .intervals import Box, Corners, around, covered, within
+from .intervals import Box, Corners, around, clusters, covered, touching, within
 
 EFFORT = 50_000  # steps for unions of boxes
 TRIES = 60  # places on the way between two boxes that are looked at
@@ -103,10 +103,13 @@ def _fewer(found: Known) -> Fewer:
     known = [own for own, _ in found if own]
     partners: list[set[int]] = [set() for _ in known]
     unsure = [0] * len(known)
+    touched = touching(known)
+    flat = sum([1 << j for j, own in enumerate(known) if any(low == high for low, high in own)])
     for j, own in enumerate(known):
         spend(j // 8)
+        some = touched[j] | flat if flat >> j & 1 else touched[j]  # others have points of neither between them
         for i in range(j):
-            told = apart(known[i], own)
+            told = not some >> i & 1 or apart(known[i], own)
             if told is None:
                 unsure[i] |= 1 << j
                 unsure[j] |= 1 << i
@@ -227,7 +230,8 @@ def union(a: Box, b: Box) -> Box | None:
 def _widened(found: Known) -> Known:
     """Boxes, of which the union has no box around two.
 
-    What such a box has beside the union it keeps when others are widened, so every two are compared once.
+    What such a box has beside the union it keeps when others are widened, so every two are compared once; and only
+    where one leads from the one to the other by boxes that touch.
     """
     if len(found) < 3 or len(found[0][0] or ()) < 2:  # intervals that don't touch have numbers of none between them
         return found
@@ -235,14 +239,18 @@ def _widened(found: Known) -> Known:
     todo = found[::-1]
     known = [own for own, _ in found if own]
     corners = Corners(known)
+    cluster = dict(zip(known, clusters(touching(known)), strict=True))
     while todo:
         own, c = todo.pop()
         spend(len(done) // 4)
         for other, _ in done if own else ():
+            if cluster[other or ()] != cluster[own or ()]:
+                continue
             whole = around(own or (), other or ())
             if corners.lacks(whole) or not all(map(corners.held, points(own or (), other or ()))):
                 continue
             if covered(whole, known):
+                cluster[whole] = cluster[own or ()]
                 done, todo = ([one for one in kept if not within(one[0] or (), whole)] for kept in (done, todo))
                 todo.append((whole, None))
                 break

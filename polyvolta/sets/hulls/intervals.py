@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from ..budgets import spend
@@ -15,6 +16,45 @@ def around(a: Box, b: Box) -> Box:
     return tuple(
         [(low if low < least else least, high if high > most else most) for (low, high), (least, most) in pairs]
     )
+
+
+def touching(boxes: Sequence[Box]) -> list[int]:
+    """As bits, for each box those from which no number parts it in any dimension, itself among them.
+
+    O(n) operations on n bits for each dimension, after sorting.
+
+    >>> list(map(bin, touching([((0, 1),), ((2, 4),), ((6, 9),)])))
+    ['0b11', '0b11', '0b100']
+    """
+    found = [(1 << len(boxes)) - 1] * len(boxes)
+    for k in range(len(boxes[0]) if boxes else 0):
+        for sign, start, end in ((1, 0, 1), (-1, 1, 0)):  # those that end below, and those that begin above
+            order = sorted([(sign * c[k][end], j) for j, c in enumerate(boxes)])
+            before, ends = [0], [at for at, _ in order]
+            for _, j in order:
+                before.append(before[-1] | 1 << j)
+            for j, c in enumerate(boxes):
+                found[j] &= ~before[bisect_left(ends, sign * c[k][start] - 1)]
+    return found
+
+
+def clusters(near: Sequence[int]) -> list[int]:
+    """For each box the number of its cluster: of boxes that touch one another, and boxes that touch these, and so on.
+
+    `near` says as bits which it touches.
+
+    >>> clusters(touching([((0, 1),), ((4, 4),), ((2, 3),), ((6, 9),)]))
+    [0, 0, 0, 1]
+    """
+    found = [-1] * len(near)
+    for j, some in enumerate(near):
+        if found[j] < 0:
+            number, todo, seen = max(found) + 1, some, 0
+            while todo:
+                k = todo.bit_length() - 1
+                found[k], seen = number, seen | 1 << k
+                todo = (todo | near[k]) & ~seen
+    return found
 
 
 class Corners:
