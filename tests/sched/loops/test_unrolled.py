@@ -10,7 +10,10 @@ import pytest
 from polyvolta.sched.emit.c.text import to_c
 from polyvolta.sched.emit.python.text import to_python
 from polyvolta.sched.emit.run import run
-from polyvolta.sched.loops.ast import Call, If, within
+from polyvolta.sched.loops.ast import Block, Call, If, within
+from polyvolta.sched.loops.hoisting import idle, together
+from polyvolta.sched.loops.hoisting import needs as needing
+from polyvolta.sched.loops.hoisting.needs import at_a_place
 from polyvolta.sched.loops.hoisting.pieces import DEEP, LONG, Part, in_pieces, most_neighbours
 from polyvolta.sched.loops.hoisting.plain import unsaid
 from polyvolta.sched.loops.hoisting.together import asked_apart
@@ -18,6 +21,7 @@ from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.scan import scan
+from polyvolta.sched.loops.weighing import lasting
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import var
 from tests.sched.loops.oracle import deviation
@@ -271,3 +275,47 @@ def test_a_test_around_calls_is_asked_once_whatever_stands_before_and_behind():
     made = asked_apart(tuple(node for part in parts for node in part))
     wanted = [If(a.conditions, (*a.body, b, *c.body), (0,), (b,)) for a, b, c in parts]
     assert made == tuple(wanted)
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "what", "each"),
+    [
+        ("a size bounds it from above", lasting, "has_loops", 0),  # of code without loops that is asked once
+        ("a size bounds it from above", together, "_asked", 1),  # a test is in two parts, or in none
+        ("from both sides", needing, "needs", 8),  # of 64 conditions in one another one place says mostly enough
+        ("one that always runs between two that do at some sizes", idle, "_of_node", 8),  # a condition makes a test
+    ],
+)
+def test_questions_are_asked_a_few_times_for_each_iteration(monkeypatch, name, where, what, each):
+    own, calls, n = getattr(where, what), [0], 256
+
+    def counted(*args, **named):
+        calls[0] += 1
+        return own(*args, **named)
+
+    monkeypatch.setattr(where, what, counted)
+    scan(TREES[name](n))
+    assert calls[0] <= 8 + each * n
+
+
+def test_what_all_places_need_follows_at_each():
+    draw, columns = random.Random(5), Columns(["N", "M"])
+    forms = [N, -N, var("M"), N - var("M"), N + var("M")]
+    rows = [0, 0]
+
+    def code(deep):
+        if not deep or draw.random() < 0.15:
+            return Call("S", (), (0,))
+        inside = tuple([code(deep - 1) for _ in range(draw.choice([1, 2, 2]))])
+        if draw.random() < 0.1:
+            return Block("mark", inside, (0,))
+        test = draw.choice(["ge", "ge", "eq"]), draw.choice(forms) + draw.randrange(-3, 4)
+        return If((test,), inside, (0,))
+
+    for _ in range(400):
+        node, known = code(5), Known(columns)
+        place = at_a_place(known, node)
+        for row in needing.needs(known, node).every_ge():
+            rows[place is None] += 1
+            assert place is None or known.given(place).implies(*row)
+    assert rows[0] > 300

@@ -159,7 +159,7 @@ def _spared_by(known: Known, body: Sequence[Ast]) -> float:
     """
     total: float = 0
     for node in body:
-        total += min(1, _of_node(known, node, 1)) if isinstance(node, If) else most_tests(known, (node,), BESIDE)
+        total += 1 if isinstance(node, If) and node.conditions else most_tests(known, (node,), BESIDE)
         if total > BESIDE:
             break
     return total

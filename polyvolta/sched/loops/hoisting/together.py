@@ -48,7 +48,7 @@ from polyvolta.sched.loops.ast import (
 )
 from polyvolta.sched.loops.hoisting.either import said
 from polyvolta.sched.loops.hoisting.inside import asked_once, never
-from polyvolta.sched.loops.hoisting.needs import less, needs, stating
+from polyvolta.sched.loops.hoisting.needs import at_a_place, less, needs, stating
 from polyvolta.sched.loops.hoisting.pieces import Part, full, in_pieces, most_neighbours
 from polyvolta.sched.loops.hoisting.plain import mentions, unsaid
 from polyvolta.sched.loops.hoisting.tidy import tidied
@@ -125,15 +125,31 @@ def _nested(known: Known, body: Sequence[Ast], long: frozenset[int], deep: int) 
     if not _beside(body) or full(body, deep):
         yield from body
         return
-    needed = [Part(known, needs(known, node)) if isinstance(node, If) else None for node in body]
+
+    @cache
+    def needed(k: int) -> Part:
+        return Part(known, needs(known, body[k]))
+
+    @cache
+    def somewhere(k: int) -> Part:
+        place = at_a_place(known, body[k])
+        return needed(k) if place is None else Part(known, place)
+
     short = cache(partial(_shortens, known, long))
 
     def follows(k: int, test: tuple[Test, int | None]) -> bool:
-        there, (kind, e) = needed[k], test[0]
-        if there is None:
+        node, (kind, e) = body[k], test[0]
+        if not isinstance(node, If):
             return False
+        if not node.other and test[0] in node.conditions:
+            return True
         row = known.columns.row(e)
-        return there.implies(*row) if kind == "ge" else there.implies_zero(*row)
+        deeper = not any(isinstance(inner, Call) for inner in node.body)
+        for there in (somewhere, needed) if deeper else (needed,):  # what all places need, one says
+            part = there(k)
+            if not (part.implies(*row) if kind == "ge" else part.implies_zero(*row)):
+                return False
+        return True
 
     def worth(test: tuple[Test, int | None], *_: int) -> bool:
         return test[1] is not None or short(test[0])
@@ -205,7 +221,8 @@ def _in_branches(body: tuple[Ast, ...]) -> list[tuple[int, int, If]]:
         c = node.conditions[0] if isinstance(node, If) and not node.other else None
         if c is not None and not isinstance(c, AnyOf):
             alone.setdefault(c, []).append(k)
-    for k, node in enumerate(body if alone and len(body) > 1 else ()):
+    parts = sum([not isinstance(node, Call) for node in body])  # a test is asked in two of them, or in none
+    for k, node in enumerate(body if alone and parts > 1 else ()):
         for c in _asked(node):
             if not isinstance(c, AnyOf) and c in alone:
                 there = asked.setdefault(c, {})

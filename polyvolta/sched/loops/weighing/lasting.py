@@ -39,7 +39,7 @@ def lasting_apart(known: Known, body: tuple[Ast, ...], writer: Writer) -> tuple[
 
 def _beside(body: Sequence[Ast]) -> bool:
     """Whether a loop stands beside other code in a loop, or in all of the code."""
-    return any(len(body) > 1 and has_loops((node,)) or _beside(within(node)) for node in body)
+    return any(has_loops((node,)) and (len(body) > 1 or _beside(within(node))) for node in body)
 
 
 def _asked(known: Known, body: Sequence[Ast], writer: Writer, beside: bool) -> tuple[Ast, ...]:
