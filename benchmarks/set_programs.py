@@ -103,6 +103,19 @@ def pulled_back(m):
     yield f
 
 
+@program
+def values(m):
+    """A polynomial by pieces at 200 points."""
+    tiles = [(4 * a, 4 * b) for a in range(5) for b in range(5)]
+    cases = [f"[i, j] -> i*j + {a}*i - {b} : {a} <= i < {a + 4} and {b} <= j < {b + 4}" for a, b in tiles]
+    f, total = m.PwQPolynomial(f"{{ {'; '.join(cases)} }}"), 0
+    zero = m.Point.zero(f.get_domain_space())
+    for k in range(200):
+        at = zero.set_coordinate_val(m.dim_type.set, 0, m.Val(k % 20))
+        total += f.eval(at.set_coordinate_val(m.dim_type.set, 1, m.Val(k // 20))).to_python()
+    yield m.Set(f"{{ [{total}] }}")
+
+
 # ---- differences and unions
 
 
@@ -161,6 +174,20 @@ def shifted(m):
 
 
 @program
+def squares_apart(m):
+    """A hundred squares apart, of them what is in fifty others."""
+
+    def squares(count: int, by: int) -> Any:  # noqa: ANN401
+        corners = [(10 * (k % 10) + by, 10 * (k // 10)) for k in range(count)]
+        return m.Set(f"{{ {'; '.join(f'[i, j] : {a} <= i < {a + 8} and {b} <= j < {b + 8}' for a, b in corners)} }}")
+
+    u = squares(100, 0).coalesce()
+    yield u
+    yield u.intersect(squares(50, 5)).coalesce()
+    yield u.subtract(squares(50, 5))
+
+
+@program
 def full_tiles(m):
     """Full and partial tiles of a triangle."""
     points = m.Set("[N, M] -> { S[i, j] : 0 <= i < N and 0 <= j < M and j <= i }")
@@ -187,6 +214,20 @@ def closures(m):
         " S[i, j] -> S[i, j + 1] : 0 <= i < N and 0 <= j < N - 1 }",
     ):
         yield m.Map(text).transitive_closure()[0]
+
+
+@program
+def closures_of_mixed_steps(m):
+    """Closures of steps of several lengths, and of two statements."""
+    square = "0 <= i < N and 0 <= j < N"
+    steps = "; ".join(f"[i, j] -> [i + {a}, j + {b}] : {square}" for a, b in ((1, 0), (0, 1), (1, 1)))
+    yield m.Map(f"[N] -> {{ {steps} }}").transitive_closure()[0]
+    by_one, by_three = (f"[i] -> [i + {d}] : 0 <= i < N and i mod 2 = {d // 2}" for d in (1, 3))
+    yield m.Map(f"[N] -> {{ {by_one}; {by_three} }}").transitive_closure()[0]
+    yield m.UnionMap(
+        "[N, M] -> { S[i, j] -> S[i + 1, j] : 0 <= i < N and 0 <= j < M; S[i, j] -> T[i] : 0 <= i < N and 0 <= j < M;"
+        " T[i] -> S[i + 1, 0] : 0 <= i < N }"
+    ).transitive_closure()[0]
 
 
 @program
@@ -273,6 +314,30 @@ def reuse_of_a_stencil(m):
     points = "[T, N] -> { S[t, i] : 0 <= t < T and 1 <= i < N - 1 }"
     _, soon = same_line(m, accesses, "{ S[t, i] -> [t, i] }", "{ A[i] -> L[floor(i/8)] }", points)
     yield soon.coalesce()
+
+
+@program
+def reuse_of_statements(m):
+    """The last access to an element before each of four statements', what lies between, and what is touched first."""
+    points = m.UnionSet(
+        "[N] -> { S[i] : 0 <= i < N; T[i, j] : 0 <= i < N and 0 <= j < N; U[i] : 0 <= i < N;"
+        " V[i, j] : 0 <= i < N and 0 <= j < i }"
+    )
+    accesses = m.UnionMap(
+        "{ S[i] -> x[i]; T[i, j] -> x[i]; T[i, j] -> A[i, j]; T[i, j] -> y[j]; U[i] -> y[i]; U[i] -> x[i];"
+        " V[i, j] -> A[i, j]; V[i, j] -> x[j] }"
+    ).intersect_domain(points)
+    times = "{ S[i] -> [0, i, 0]; T[i, j] -> [1, i, j]; U[i] -> [2, i, 0]; V[i, j] -> [3, i, j] }"
+    when = m.UnionMap(times).intersect_domain(points).reverse()
+    touched = when.apply_range(accesses)
+    same = m.Map.from_union_map(touched.apply_range(touched.reverse()))
+    space = same.get_space().domain()
+    last = same.intersect(m.Map.lex_gt(space)).lexmax()
+    back = m.UnionMap.from_map(last).apply_domain(when).apply_range(when)
+    between = m.Map.lex_ge(space).intersect(last.apply_range(m.Map.lex_le(space)))
+    between = between.intersect_range(m.Set.from_union_set(touched.domain()))
+    yield from (back, points.subtract(back.domain()).coalesce(), same.subtract(last).coalesce())
+    yield m.UnionMap.from_map(between).apply_range(touched).coalesce()
 
 
 # ---- footprints, layouts, gists
