@@ -55,5 +55,5 @@ def test_pieces_over_other_parameters_are_asked_one_by_one():
 
 def test_coordinates_are_integers():
     f = PwQPolynomial(f"{{ {TEXT} }}")
-    with pytest.raises(PolyvoltaError, match="a point is 2 integers here"):
+    with pytest.raises(PolyvoltaError, match="an integer point is needed"):
         f.eval((Fraction(1, 2), 0))
