@@ -438,7 +438,7 @@ class Piecewise(Shown, metaclass=Named):
         """
         from ..values.map import Map
 
-        outs = distinct((f"o{k}" for k in range(self.space.n_out)), self.names)
+        outs = distinct(self.space.out.dims, self.names)
         names = (*self.names, *outs)
         places = tuple(range(len(self.names)))
         found = []

@@ -55,6 +55,12 @@ NAMES = [
     *(lambda m, kind=kind: getattr(m, kind)("[n] -> { [i, j] }").get_var_names(m.dim_type.in_)
       for kind in ("Set", "BasicSet", "Space")),
     lambda m: list(m.Set("[n] -> { [i, j] }").get_var_dict(m.dim_type.in_)),
+    *(lambda m, make=make: make(m).get_var_names(m.dim_type.out) for make in (
+        lambda m: m.PwMultiAff.from_map(m.Map("{ S[i, j] -> T[x = i + j, y = j] }")).as_map(),
+        lambda m: m.Set.from_pw_multi_aff(m.Set("[n] -> { A[x, y] : n < x < y }").lexmin_pw_multi_aff()),
+        lambda m: m.Map("{ A[i] -> [B[x] -> C[y]] : x = i and y = 2i }").as_pw_multi_aff().as_map(),
+        lambda m: m.Map.from_multi_pw_aff(m.MultiPwAff.zero(m.Space("[n] -> { [i, j] -> [a, b] }"))),
+        lambda m: m.MultiAff.zero(m.Space("{ [i] -> [a, b] }")).as_map().range())),
     lambda m: [m.MultiPwAff("[n] -> { [i, j] -> [i/2, n, j] }").dim(k) for k in (m.dim_type.in_, m.dim_type.out)],
     lambda m: m.BasicSet("[n] -> { [i] : i > n }").get_constraints()[0].space.dim(m.dim_type.param),
 ]  # fmt: skip
@@ -63,6 +69,13 @@ NAMES = [
 @pytest.mark.parametrize("make", NAMES)
 def test_names_and_numbers_of_dimensions(make):
     assert make(ours) == make(isl)
+
+
+def test_names_of_values_that_inputs_have_too_get_a_prime():
+    """isl has two dimensions of one name."""
+    f = ours.MultiAff.zero(ours.Space("[n] -> { S[i, j] -> T[j, n] }"))
+    assert f.as_map().dims() == ("i", "j", "j'", "n'") and str(f.as_map()) == "[n] -> { S[i, j] -> T[0, 0] }"
+    assert f.as_map().range().get_var_names(ours.dim_type.set) == ["j", "n'"]
 
 
 def test_identities_relate_two_tuples_of_one_size():
