@@ -18,6 +18,7 @@ from polyvolta.sched.tree import Band, Domain, Expansion, Extension, Filter, Lea
 from polyvolta.sched.tree import Sequence as SequenceNode
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set, Space, Tuple, var
+from polyvolta.sets.by_isl.functions.unions import graph_of
 from polyvolta.sets.text.tokens import is_spelt
 from polyvolta.sets.values.space import distinct
 
@@ -180,7 +181,7 @@ def expand(tree: Schedule, contraction: Map, expansion: Schedule) -> Schedule:
     ------
     BadSchedule : an instance has two values.
     """
-    contraction = labelled(contraction)
+    contraction = labelled(graph_of(contraction))
     if not contraction.is_single_valued():
         raise BadSchedule("only a function tells what stands for what", where=str(contraction))
     every = contraction.intersect_domain(expansion.domain).reverse()

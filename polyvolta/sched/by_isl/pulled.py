@@ -11,6 +11,7 @@ from polyvolta.sched.structure.expansion import Expansions, along, without_group
 from polyvolta.sched.tree import Domain, Expansion, Schedule
 from polyvolta.sched.wrapped import labelled
 from polyvolta.sets import Map, Set
+from polyvolta.sets.by_isl.functions.unions import graph_of
 
 
 def pullback(tree: Schedule, function: Map) -> Schedule:
@@ -30,6 +31,7 @@ def pullback(tree: Schedule, function: Map) -> Schedule:
     if tree.find(Expansion):
         raise BadSchedule("a tree with expansions is not pulled back", where=str(tree),
                           hint="Schedule.parse(str(tree)) of polyvolta.sched has none")  # fmt: skip
+    function = graph_of(function)
     if not function.is_single_valued():
         raise BadSchedule("only a function is pulled back along", where=str(function), hint="f.is_single_valued()")
     old = Set.universe(tree.domain)

@@ -50,6 +50,26 @@ def test_instances_run_when_their_values_do(tree, function):
     assert read.get_map().intersect_domain(domain).is_equal(times)
 
 
+@pytest.mark.parametrize("kind", ["PwMultiAff", "MultiAff", "UnionPwMultiAff"])
+def test_functions_of_one_tuple_are_of_unions_too(kind):
+    isl = pytest.importorskip("islpy")
+    tree = '{ domain: "{ G[i] : 0 <= i < 9 }", child: { schedule: "[{ G[i] -> [(-i)] }]" } }'
+    inner = '{ domain: "{ S[i, j] : 0 <= i < 9 and 0 <= j < 2 }", child: { schedule: "[{ S[i, j] -> [(j)] }]" } }'
+    pulled, expanded = [], []
+    for m in (ours, isl):
+        function, outer = getattr(m, kind)("{ S[i, j] -> G[i] }"), m.Schedule(tree)
+        pulled.append(outer.pullback_union_pw_multi_aff(function))
+        expanded.append(outer.expand(function, m.Schedule(inner)))
+    for mine, theirs in (pulled, expanded):
+        domain = isl.UnionSet("{ S[i, j] : 0 <= i < 9 and 0 <= j < 2 }")
+        times = isl.UnionMap(str(mine.get_map())).intersect_domain(domain)
+        assert times.is_equal(theirs.get_map().intersect_domain(domain)) and not times.is_empty()
+    with pytest.raises(ours.Error, match="not an int"):
+        ours.Schedule(tree).pullback_union_pw_multi_aff(3)
+    with pytest.raises(ours.Error, match="not a Set"):
+        ours.Schedule(tree).expand(ours.Set("{ S[i] }"), ours.Schedule(inner))
+
+
 def test_flags_of_bands_stay():
     found = ours.Schedule(PLANE).pullback_union_pw_multi_aff(ours.UnionPwMultiAff(SQUARES[0]))
     node = found.get_root().child(0)

@@ -62,3 +62,21 @@ def test_one_expression_is_a_union_too():
     assert u.union_add(ours.UnionPwAff("{ B[i] -> [i] }")).is_equal(ours.UnionPwAff("{ A[i] -> [i + 1]; B[i] -> [i] }"))
     v = ours.MultiAff("{ A[i] -> S[(i)/2] }").to_union_pw_multi_aff()
     assert str(v.add_pw_multi_aff(ours.PwMultiAff("{ B[] -> T[] }"))) == "{ A[i] -> S[(i)/2]; B[] -> T[] }"
+
+
+@pytest.mark.parametrize(("kind", "text", "union"), [
+    *((kind, text, "UnionPwAff") for text in VALUES for kind in ("PwAff",)),
+    *((kind, text, "UnionPwMultiAff") for text in TUPLES for kind in ("PwMultiAff",)),
+    ("Aff", "{ A[i] -> [(i + 1)] }", "UnionPwAff"), ("MultiAff", "{ A[i] -> S[(i), (2i)] }", "UnionPwMultiAff"),
+])  # fmt: skip
+def test_classes_of_unions_take_functions_of_one_tuple(kind, text, union):
+    """As islpy's constructors do, which cast what is of one tuple."""
+    mine, theirs = (getattr(m, union)(getattr(m, kind)(text)) for m in (ours, pytest.importorskip("islpy")))
+    assert isinstance(mine, getattr(ours, union)) and same(mine, theirs, pytest.importorskip("islpy"))
+
+
+@pytest.mark.parametrize("union", ["UnionPwAff", "UnionPwMultiAff", "MultiUnionPwAff"])
+def test_they_say_what_they_do_not_take(union):
+    for wrong in (ours.Set("{ A[i] }"), ours.UnionSet("{ A[i] }"), 3, None):
+        with pytest.raises(ours.Error, match=r"a function of several tuples needs a PwAff or MultiPwAff, not "):
+            getattr(ours, union)(wrong)

@@ -129,7 +129,7 @@ class MultiUnionPwAff(UnionMap, metaclass=FunctionsType):
     _one_tuple = True
 
     def __init__(self, text: str | Map, context: object = None) -> None:
-        m = _read(text) if isinstance(text, str) else united(text)
+        m = _read(text) if isinstance(text, str) else united(graph_of(text))
         self._fill(m.param_names, m.parts)
 
     @classmethod
