@@ -308,7 +308,8 @@ def with_result(tree: Schedule, fragments: Fragments, end: Piece, arrays: Arrays
     touched = ((m.statement, a) for m in end.movements for op in operations(m.ops) for a in op.accesses(arrays))
     name = next(statement for statement, a in touched if a.space == "global" and a.writes)
     nest = fragments.nest
-    domain = Set._of(tree.domain.param_names, [*tree.domain.parts, *twins_of(fragments, name).parts])
+    params = tree.domain.param_names
+    domain = Set._of(params, [*tree.domain.parts, *twins_of(fragments, name).align_params(params).parts])
     at = tree.find(level=BLOCK)[0]
     band = tree.band(at)
     found = [replace(m, exprs=(*m.exprs, (name, own.of(nest.statement)))) for m, own in zip(band.members, nest.members)]

@@ -281,5 +281,5 @@ def _stated(of: Set, context: Set) -> Conjunct:
 
 def together(maps: Sequence[Map]) -> Map:
     """Extensions together."""
-    parts = [p for m in maps for p in m.parts]
-    return Map._of(maps[0].param_names, parts)
+    params = maps[0].param_names
+    return Map._of(params, [p for m in maps for p in m.align_params(params).parts])

@@ -162,6 +162,6 @@ def widened(schedule: Schedule, nests: Iterable[Nest], shapes: Mapping[str, Sequ
         params, space = nest.padded.param_names, nest.padded.space
         grid = [("eq", var(i) - f * (var(i) // f)) for i, f in zip(nest.iterators, shapes[nest.statement]) if f > 1]
         stays = Set._of(params, [(space, conjunction((*params, *nest.iterators), grid))])
-        parts += (nest.padded & stays).parts
+        parts += (nest.padded & stays).align_params(schedule.domain.param_names).parts
     assert isinstance(schedule.root, Domain)
     return schedule.replace((), Domain(Set._of(schedule.domain.param_names, parts), schedule.root.child))

@@ -112,8 +112,9 @@ def enters(fragments: Fragments, statement: str) -> Map:
     pieces = conjunction((*params, *inputs, *nest.iterators), [("eq", var(b) - e) for b, e in zip(inputs, exprs)])
     members = Map._of(params, [(Space(Tuple(None, inputs), Tuple(nest.statement, nest.iterators)), pieces)])
     blocks = fragments.started.apply(members.reverse())
-    ((_, pieces),) = members.intersect_domain(blocks).intersect_range(fragments.points).parts
-    return Map._of(params, [(Space(Tuple(None, inputs), space), pieces)])
+    there = members.intersect_domain(blocks).intersect_range(fragments.points)
+    ((_, pieces),) = there.parts
+    return Map._of(there.param_names, [(Space(Tuple(None, inputs), space), pieces)])
 
 
 def twins_of(fragments: Fragments, statement: str) -> Set:
