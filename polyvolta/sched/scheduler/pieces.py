@@ -171,7 +171,7 @@ def reversed_in(pieces: Iterable[Piece], deltas: Iterable[Sequence[Row]]) -> fro
 
 
 def unconditional(pieces: tuple[Piece, ...], arrays: frozenset[str]) -> tuple[Piece, ...]:
-    """The pieces, those valid on conditions of these arrays valid in any case, as one of the conditions is not local."""
+    """The pieces; those valid on conditions of these arrays are valid in any case, as one of these is not local."""
     if not arrays:
         return pieces
     settled = {("conditional validity", a): ("validity", a) for a in arrays}

@@ -134,19 +134,19 @@ def subtract(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     """
     spend(2 + len(b.ineqs) + len(b.eqs))
     planes = in_planes(b)
-    rows = doubtful(a, planes)
+    rows = doubtful(a, planes or b)
     if rows:
-        both = conjoin(a, b) if planes is b else juxtaposed(a, planes)  # floors would take longer than a search
+        both = conjoin(a, b) if planes is None else juxtaposed(a, planes)  # floors would take longer than a search
         if both is None or both.is_empty:
             return (a,)
-    return _outside(a, planes, rows)
+    return _outside(a, planes or b, rows)
 
 
 @remembered(1 << 12)
 def cut(a: Conjunct, b: Conjunct) -> tuple[Conjunct, ...]:
     """`subtract` of two conjuncts that are known to have a common point."""
     spend(2 + len(b.ineqs) + len(b.eqs))
-    b = in_planes(b)
+    b = in_planes(b) or b
     return _outside(a, b, doubtful(a, b))
 
 
@@ -285,8 +285,8 @@ class Facts:
 
 
 @remembered(1 << 12)
-def in_planes(c: Conjunct) -> Conjunct:
-    """The same points by rows without divs, not in normal form, where equalities give all divs; else the conjunct.
+def in_planes(c: Conjunct) -> Conjunct | None:
+    """The same points by rows without divs, not in normal form, where equalities give all divs; else None.
 
     A normal form solves each equality for a column with a unit coefficient. `i + 3j - 2k = 3` has none of the last
     dimension, so it reads `(i + j) mod 2 = 1` and `k = 3*floor((i + j)/2) - i`. That serves a projection, but a
@@ -301,27 +301,27 @@ def in_planes(c: Conjunct) -> Conjunct:
     >>> len(c.divs), in_planes(c)
     (1, Conjunct(n=3, divs=(), eqs=((-3, 1, 3, -2),), ineqs=((-13, 1, 3, 0),)))
     >>> ((_, (c,)),) = Set("{ [i] : i mod 2 = 0 }").parts
-    >>> in_planes(c) is c
+    >>> in_planes(c) is None
     True
     """
     base, width = 1 + c.n, 1 + c.n + len(c.divs)
     if not len(c.eqs) > len(c.divs) > 0 or not c.known:
-        return c
+        return None
     left, given = list(c.eqs), []
     for col in range(width - 1, base - 1, -1):
         pivot = next((r for r in left if r[col]), None)
         if pivot is None:
-            return c
+            return None
         left = [_crossed(r, pivot, col) for r in left if r is not pivot]
         given.append((col, pivot))
     eqs = [said for r in left if not isinstance(said := normal_eq(r[:base]), bool)]
     planes = integer.solve_equalities(c.n, eqs)
     own = integer.solve_equalities(width - 1, c.eqs)
     if planes is None or own is None:
-        return c
+        return None
     projected = own[0][: c.n], tuple([b[: c.n] for b in own[1]])
     if lattice.index(projected) != lattice.index(planes):
-        return c
+        return None
     ineqs = []
     for row in c.all_ineqs():
         for col, pivot in given:
@@ -330,7 +330,7 @@ def in_planes(c: Conjunct) -> Conjunct:
         if not isinstance(said, bool) and not _trivial(said, planes):
             ineqs.append(said)
         elif said is False:
-            return c
+            return None
     return Conjunct(c.n, (), tuple(eqs), tuple(ineqs))
 
 

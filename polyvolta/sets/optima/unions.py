@@ -111,7 +111,7 @@ def _without(c: Conjunct, knives: Sequence[Conjunct]) -> list[Conjunct]:
     left = [c]
     for knife in sorted(knives, key=lambda k: len(k.eqs) + len(k.ineqs)):
         for k in map(_plain, with_known_divs(knife)) if left else ():
-            left = [piece for x in left for piece in (cut if x is c and knife.known else subtract)(x, k)]
+            left = [piece for x in left for piece in (cut if x == c and knife.known else subtract)(x, k)]
     return left
 
 
