@@ -56,6 +56,14 @@ APART = {  # ranges that end at sizes that nothing orders; the most tests at som
         "[R, s, e] -> { S[i] : s <= i < e; T[i] : e <= i < R; U[i] : 0 <= i < s }",
         {(1000, 10, 20): 1010, (5, 1000, 3): 1010, (40, 40, 40): 50},
     ),
+    "in a circle": (
+        "[n, m, p] -> { S[i] : n <= i < m; T[i] : m <= i < p; U[i] : p <= i < n }",
+        {(5, 17, 40): 45, (17, 40, 5): 45, (40, 5, 17): 45, (40, 17, 5): 60},
+    ),
+    "in a circle, of steps": (
+        "[n, m, p] -> { S[i] : n <= i < m; T[i] : m <= i < p; U[i] : p <= i < n and i mod 3 = 0 }",
+        {(5, 17, 40): 45, (17, 40, 5): 45, (40, 5, 17): 45},
+    ),
     "a gap between two": (
         "[A, B, D, E, F] -> { S[i] : A <= i < B; T[i] : D <= i < E; U[i] : F <= i < A }",
         {(10003, -4, 6, 7, 9998): 24, (0, 10, 100000, 100010, -10): 90},

@@ -51,7 +51,7 @@ from polyvolta.sched.loops.spans.shadows import MANY, one_each, shadows_and_rema
 from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import PIECES, disjoint, one_behind_another, width
 from polyvolta.sched.loops.spans.turns import beside_turns
-from polyvolta.sched.loops.spans.unordered import around_one
+from polyvolta.sched.loops.spans.unordered import around_one, by_another
 from polyvolta.sched.loops.weighing.cuts import weighed
 from polyvolta.sched.loops.weighing.gaps import TOLD, Gaps
 from polyvolta.sched.loops.weighing.samples import Samples
@@ -411,9 +411,17 @@ def _by_many(loop: Shared) -> Items | None:
 
 
 def _around_one(loop: Shared) -> Items:
-    """What begins or ends in an order that no size decides: one with tests, and what others have beside it."""
+    """What begins or ends in an order that no size decides: one with tests, and what others have beside it.
+
+    Where these have no order either, one of them in two parts by sizes at which they do.
+    """
     shadows, where = shadows_and_remainders(loop.known, loop.lanes, loop.k, loop.col)
-    return loop.within(around_one(loop.known, shadows, where, loop.col, loop.place.innermost)) or []
+    cells = around_one(loop.known, shadows, where, loop.col, loop.place.innermost) or []
+    items = loop.within(cells) or []
+    if len(items) > 2 and len(loop.in_order(items)) == 1:
+        cut = (loop.within(some) or [] for some in by_another(loop.known, cells, loop.col))
+        return next((found for found in map(loop.in_order, cut) if len(found) > len(items)), items)
+    return items
 
 
 RULES: tuple[Callable[[Shared], Items | None], ...] = (

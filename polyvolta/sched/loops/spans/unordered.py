@@ -18,11 +18,19 @@ So it is where a statement that goes further has values at some remainders alone
     if (c0 % 4 == 0) for (c1 = m; c1 < n; c1++) B(c0/4, c1);
 
 The first one is then one that has values at all remainders: its loop is there whichever it is.
+
+Values of several may lie one behind another in a circle, as sizes have only some of them at once. Then those of one are
+told apart by whether another one has any:
+
+    A[i] -> [i] for n <= i < m, B[i] -> [i] for m <= i < p, C[i] -> [i] for p <= i < n
+
+    A where n <= p, B, C, A where p < n
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import permutations
 
 from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
@@ -56,6 +64,15 @@ def around_one(
         return bounded(STEPS, _around_one, known, shadows, where, col, innermost)
     except BudgetExceeded:
         return None
+
+
+def by_another(known: Known, cells: Sequence[System], col: int) -> Iterator[list[System]]:
+    """Some cells with one of them in two, or three: at sizes at which a certain other one has values, and at others."""
+    for x, y in permutations(range(len(cells)), 2):
+        sizes = cells[y].without((col,), known.low, known.high)
+        there, elsewhere = cells[x].copy().add(sizes), left_of(known, cells[x], [sizes])
+        if not there.empty and 0 < len(elsewhere) < len(cells):
+            yield [*cells[:x], there, *cells[x + 1 :], *elsewhere]
 
 
 def _around_one(
