@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 
 from ..budgets import spend
 from ..errors import BudgetExceeded
-from ..text.formulas import MOST_CLAUSES, Leaf, Tree, alternatives
+from ..text.formulas import Leaf, Tree, alternatives
 from ..text.parse import Parser
 from ..values.aff import Aff, named, var
+from ..values.alternatives import MOST_CLAUSES
 from ..values.build import Constraint, expression
 from ..values.space import Space
 from .polyhedron import Polyhedron, Row, conjoin, polyhedron, project, subtract_all, universe

@@ -12,37 +12,23 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts import project as pj
 from ..conjuncts.conjunct import Conjunct
 from ..conjuncts.implies import subtract
-from ..errors import BudgetExceeded
 from ..values.aff import Aff, named
-from ..values.alternatives import Alternatives
+from ..values.alternatives import Clause, Formula, multiplied
 from ..values.build import Constraint, RowBuilder
 from .expressions import Expressions, scaled
 from .tokens import COMPARISONS, CONNECTIVES, LEXICOGRAPHIC
 
-MOST_CLAUSES = 4096  # a formula of more alternatives is refused: each is a conjunct
 SINGLE = frozenset(("<=", "<", ">=", ">", "="))  # comparisons of one alternative
 NEGATED = {
     "<=": ">", ">": "<=", ">=": "<", "<": ">=", "=": "!=", "!=": "=",
     "<<": ">>=", ">>=": "<<", ">>": "<<=", "<<=": ">>",
 }  # fmt: skip
-
-
-class Clause(NamedTuple):
-    """One conjunction: atoms, the names of its existentials, and finished conjuncts over names."""
-
-    atoms: tuple[Constraint, ...] = ()
-    exists: tuple[str, ...] = ()
-    solid: tuple[tuple[tuple[str, ...], Conjunct], ...] = ()
-
-
-Formula = tuple[Clause, ...]  # a disjunction
-TRUE: Formula = (Clause(),)
 
 
 # ---- trees
@@ -289,64 +275,19 @@ def clauses(tree: Tree, positive: bool = True) -> Formula:
     if tree.kind == "not":
         return clauses(tree.trees[0], not positive)
     if tree.kind == "exists":
-        body = _all(clauses(t) for t in tree.trees)
+        body = multiplied(clauses(t) for t in tree.trees)
         if positive:
             return tuple(Clause(c.atoms, c.exists + tree.bound, c.solid) for c in body)
         return _complement(body, tree.free, tree.bound)
     parts = (clauses(t, positive) for t in tree.trees)
-    return _all(parts) if (tree.kind == "all") is positive else tuple(c for f in parts for c in f)
+    return multiplied(parts) if (tree.kind == "all") is positive else tuple(c for f in parts for c in f)
 
 
 def _chain(when: tuple[Constraint, ...], operators: Sequence[str], values: Sequence[tuple[Aff, ...]]) -> Formula:
     """A chain of comparisons, of which several are disjunctions."""
     each = zip(operators, values, strict=True)
-    return _all([(Clause(when),), *(tuple([Clause(tuple(a)) for a in _compared(op, v, _above)]) for op, v in each)])
-
-
-def _all(formulas: Iterable[Formula]) -> Formula:
-    """The conjunction of formulas; alternatives without a rational point are left out as they are multiplied out."""
-    single: list[Clause] = []
-    several: list[Formula] = []
-    for f in formulas:
-        if len(f) == 1:
-            single += f
-        elif f:
-            several.append(f)
-        else:
-            return ()
-    first = _joined(single)
-    if not several:
-        return (first,)
-    if first == TRUE[0] and len(several) == 1:
-        return several[0]
-    tried = Alternatives([atom for f in ((first,), *several) for c in f for atom in c.atoms])
-    begun = tried.begun(first.atoms)
-    live = {} if begun is None else {first: begun}
-    for f in several:
-        found: dict[Clause, Any] = {}
-        for c, at in live.items():
-            for d in f:
-                both = _strongest(_joined((c, d)))
-                if both is not None and both not in found and (held := tried.further(at, d.atoms)) is not None:
-                    found[both] = held
-            if len(found) > MOST_CLAUSES:
-                raise BudgetExceeded(
-                    f"the formula has more than {MOST_CLAUSES} alternatives",
-                    hint="split it, or intersect with one part at a time",
-                )
-        live = found
-    return tuple(live)
-
-
-def _joined(parts: Sequence[Clause]) -> Clause:
-    """All clauses at once. A tree may stand in several places, as a condition of a case does: what makes it true in
-    one makes it true in all, so its existentials are the same ones."""
-    if len(parts) == 1:
-        return parts[0]
-    return Clause(
-        tuple([a for c in parts for a in c.atoms]),
-        tuple(dict.fromkeys([e for c in parts for e in c.exists])),
-        tuple([s for c in parts for s in c.solid]),
+    return multiplied(
+        [(Clause(when),), *(tuple([Clause(tuple(a)) for a in _compared(op, v, _above)]) for op, v in each)]
     )
 
 
@@ -394,20 +335,6 @@ def _compared(op: str, values: tuple[Aff, ...], above: Callable[[Aff], Constrain
         last = strict if k < len(values) - 1 or len(op) == 2 else strict + "="
         out += [before + a for a in _compared(last, (v,), above)]
     return out
-
-
-def _strongest(c: Clause) -> Clause | None:
-    """The clause with the strongest of parallel bounds; None where bounds contradict."""
-    rest, bounds = [], {}
-    for kind, e in c.atoms:
-        if kind == "eq":
-            rest.append((kind, e))
-        elif e.terms not in bounds or e.const < bounds[e.terms]:
-            bounds[e.terms] = e.const
-    opposite = ((tuple([(a, -k) for a, k in terms]), const) for terms, const in bounds.items())
-    if all(bounds.get(terms, -const) + const >= 0 for terms, const in opposite):
-        return Clause((*rest, *(("ge", Aff(*b)) for b in bounds.items())), c.exists, c.solid)
-    return None
 
 
 # ---- from clauses to conjuncts

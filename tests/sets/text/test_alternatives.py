@@ -6,7 +6,7 @@ from math import factorial
 
 import pytest
 
-from polyvolta.sets import BudgetExceeded, Set
+from polyvolta.sets import BudgetExceeded, Set, budget
 
 isl = pytest.importorskip("islpy")
 
@@ -88,3 +88,16 @@ def test_unions_of_many_orders_are_compared():
     assert left.is_equal(both)
     assert left.is_equal(Set(different(5, 5)))
     assert not left.is_subset(both - Set("{ [1, 2, 3, 4, 5] }"))
+
+
+@pytest.mark.parametrize("text", [
+    "{ [i] : " + " and ".join(f"i != {c}" for c in range(1, 1200, 4)) + " }",
+    "{ [i] : not (" + " or ".join(f"{4 * c} <= i <= {4 * c + 2}" for c in range(200)) + ") }",
+    "[n] -> { [i, j] : " + " and ".join(f"(i + j < {4 * c} or i + j > n + {4 * c})" for c in range(40)) + " }",
+])  # fmt: skip
+def test_alternatives_that_bounds_decide_take_no_linear_program(text):
+    with budget(9000):  # where each pair of a piece and a disequality took one: 50,000
+        mine = Set(text)
+    theirs = isl.Set(text)
+    assert len(mine.pieces) <= theirs.n_basic_set()
+    assert isl.Set(str(mine)).is_equal(theirs)
