@@ -91,3 +91,47 @@ def test_values_of_a_tuple_of_nothing_are_known_everywhere():
         assert isl.Set(f"{{ {name}[] }}").get_space().zero_multi_union_pw_aff() == ours
     with pytest.raises(isl.PolyvoltaError, match="known everywhere has no values"):
         isl.MultiUnionPwAff.zero(isl.Set("{ [i] }").get_space())
+
+
+KNOWN = ["[n, m] -> { : }", "[n, m] -> { : 1 <= n <= m }", "[n, m] -> { : n >= 1 and m <= -1 }",
+         "[n, m] -> { : n >= 0 or (m >= 3 and n = -1) }"]  # fmt: skip
+
+
+def built(m, context):
+    return m.AstBuild.from_context(m.Set(context))
+
+
+@pytest.mark.parametrize("context", KNOWN)
+@pytest.mark.parametrize("den", [2, 3, 4])
+@pytest.mark.parametrize("e", ["n", "m", "n + m", "-n", "m + 2n"])
+def test_conditions_on_remainders_beside_islpy(context, den, e):
+    islpy = pytest.importorskip("islpy")
+    for rest in range(den):
+        text = f"[n, m] -> {{ : ({e}) mod {den} = {rest} }}"
+        mine, theirs = (built(m, context).expr_from_set(m.Set(text)).to_C_str() for m in (isl, islpy))
+        theirs = theirs.replace("2 * n + m", "m + 2 * n").replace("n + m", "m + n")
+        assert mine in (theirs, theirs.replace("n - m", "m - n").replace("- 1)", "+ 1)"),
+                        theirs.replace("n - m", "m - n").replace("+ 1)", "- 1)"))  # fmt: skip
+
+
+@pytest.mark.parametrize(("context", "e", "wanted"), [
+    (KNOWN[1], "m mod 7", "m % 7"), (KNOWN[1], "floor(m/7)", "m / 7"), (KNOWN[1], "(n - m) mod 3", None),
+    (KNOWN[1], "(m - n) mod 3", "(m - n) % 3"), (KNOWN[1], "floor((n - m)/3)", "-((m - n + 2) / 3)"),
+    (KNOWN[0], "m mod 7", "m - 7 * floord(m, 7)"), (KNOWN[3], "(n + 1) mod 7", "(n + 1) % 7"),
+    (KNOWN[3], "n mod 7", "n - 7 * floord(n, 7)"), (KNOWN[2], "m mod 3", None), (KNOWN[2], "floor((n - m)/2)", None),
+])  # fmt: skip
+def test_what_is_known_tells_the_signs_of_dividends(context, e, wanted):
+    """What is written is what C computes, and as isl writes it: with `%` and `/` where it does."""
+    islpy = pytest.importorskip("islpy")
+    mine, theirs = (
+        built(m, context).expr_from_pw_aff(m.PwAff(f"[n, m] -> {{ [{e}] }}")).to_C_str() for m in (isl, islpy)
+    )
+    assert wanted is None or mine == wanted
+    assert "floord" not in mine or "floord" in theirs
+    f, known = isl.PwAff(f"[n, m] -> {{ [{e}] }}").as_map(), isl.Set(context)
+    names = {"floord": lambda a, b: C(int(a) // b)}
+    for n in range(-9, 10):
+        for m in range(-9, 10):
+            if known.contains((), n=n, m=m):
+                value = int(eval(mine.replace("/", "//"), names | {"n": C(n), "m": C(m)}))
+                assert f.range().contains((value,), n=n, m=m), (n, m)

@@ -283,7 +283,10 @@ class Rewriting:
 
     def __init__(self, place: Place | None, context: Set | None) -> None:
         self.place, self.context = place, context
-        self.spell = Spelled(place.scan.ranges, in_c(place.scan)) if place else Spelled({})
+        if place:
+            self.spell = Spelled(place.scan.ranges, in_c(place.scan), place.known)
+        else:
+            self.spell = Spelled({}, known=lambda: context)
         self.facts: list[Condition] = list(place.conditions) if place else []
         if place:
             self.spell.scope = {v.var: v for v in place.loops}

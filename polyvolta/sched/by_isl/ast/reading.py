@@ -15,12 +15,15 @@ floord(m, 4) + 2 * (n / 32) - 1
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from polyvolta.sched.by_isl.ast.expressions import AstExpr, Op
 from polyvolta.sched.loops.notation.expressions import CSpeller, Term
-from polyvolta.sets import Aff
+from polyvolta.sets import Aff, BudgetExceeded, Set
+from polyvolta.sets.values.aff import linear
+from polyvolta.sets.values.digits import mod_parts
+from polyvolta.sets.values.simplify import Range
 
 _WORD = re.compile(r"\s*(\d+|[^\W\d][\w.']*|&&|\|\||[<>=]=|[-+*/%<>?:^(),])")
 _BINARY = (
@@ -38,7 +41,41 @@ class AsIsl(CSpeller):
 
 
 class Spelled(AsIsl):
-    """The same whose divisions have names."""
+    """The same whose divisions have names, as isl writes them where a set of what is known tells signs.
+
+    Parameters
+    ----------
+    ranges : what is known of the values of names, bounds inclusive.
+    names : how names are spelled that C cannot say.
+    known : the set that loop variables and parameters are in, as parameters, once it is asked for; None for all.
+    """
+
+    def __init__(
+        self,
+        ranges: Mapping[str, Range],
+        names: Mapping[str, str] | None = None,
+        known: Callable[[], Set | None] = lambda: None,
+    ) -> None:
+        super().__init__(ranges, names)
+        self._known, self._told = known, dict[Aff, bool]()
+
+    def unsigned(self, num: Aff) -> bool:
+        """An emptiness test for each sum of which ranges don't tell it; once each."""
+        if super().unsigned(num):
+            return True
+        if num not in self._told:
+            self._told[num] = self._never_below(num)
+        return self._told[num]
+
+    def _never_below(self, num: Aff) -> bool:
+        known = self._known()
+        if known is None:
+            return False
+        below = Set(f"[{', '.join(num.names())}] -> {{ : {num} <= -1 }}")
+        try:
+            return (known & below).is_empty()
+        except BudgetExceeded:
+            return False
 
     def quotient(self, num: Aff, den: int) -> tuple[str, bool]:
         if self.unsigned(num):
@@ -54,14 +91,38 @@ class Spelled(AsIsl):
         rest = self.remains(num, den) if self.scope else None
         if rest is not None:
             return str(rest)
+        if self.unsigned(den - 1 - num):
+            return f"(-pdiv_r({self.text(den - 1 - num)}, {den}) + {den - 1})"
         text = self.text(num)
         return f"({text} - {den} * fdiv_q({text}, {den}))"
+
+    def divisible(self, e: Aff) -> str | None:
+        """That a remainder has a value, as that of a difference is 0, its numbers the least: `(n - 1) % 3 == 0`."""
+        parts = mod_parts(e)
+        digits = [part for part in parts if part[2] is not None]
+        rest = sum([part[3] for part in parts if part[2] is None], Aff(()))
+        if len(digits) != 1 or rest.terms:
+            return super().divisible(e)
+        ((c, num, den, _),) = digits
+        if den is None or rest.const % c or not 0 <= -rest.const // c < den:
+            return super().divisible(e)
+        num = _least(num + rest.const // c, den)
+        return self.multiple(num if any(k > 0 for _, k in num.terms) else _least(-num, den), den)
 
     def multiple(self, num: Aff, den: int) -> str:
         return f"zdiv_r({self.text(num)}, {den}) == 0"
 
     def extreme(self, kind: str, texts: Sequence[str]) -> str:
         return f"{kind}({', '.join(texts)})"
+
+
+def _least(e: Aff, den: int) -> Aff:
+    """An expression with the same remainders, its numbers the least, -den/2 < c <= den/2."""
+
+    def least(c: int) -> int:
+        return den // 2 - (den // 2 - c) % den
+
+    return linear({a: least(c) for a, c in e.terms}, least(e.const))
 
 
 @lru_cache(maxsize=4096)
