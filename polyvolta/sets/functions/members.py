@@ -18,6 +18,7 @@ from ..errors import NotAffine, SpaceMismatch
 from ..text.formulas import Node, Tree, clauses, conjuncts
 from ..values.aff import Aff
 from ..values.named import Lacking, Named, by_isl, update_persistent_hash
+from ..values.shape import of_values
 from ..values.space import Space, Tuple, position, renamed
 from .cells import Cell, disjoint
 from .multi_pwaff import MultiPwAff
@@ -305,8 +306,8 @@ class MultiFunction(metaclass=Named):
         if self.inp.key != other.inp.key:
             raise SpaceMismatch("two functions on one space are needed", where=f"{self.space}\n{other.space}")
         found = [*self.members, *other]
-        dims = tuple([f"o{k}" for k in range(len(found))])
-        out = Tuple(None, dims, Space(self.space.out, other.space.out) if wrapped else None)
+        taken = (*self.param_names, *other.param_names, *self.inp.dims)
+        out = of_values(self.space.out, other.space.out, wrapped, taken)
         return self.of(Space(self.space.inp, out), found)
 
     def as_map(self) -> Map:

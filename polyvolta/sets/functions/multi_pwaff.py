@@ -20,6 +20,7 @@ from ..optima.lexrel import folded_optimum, optimum, optimum_cells, union_cells
 from ..optima.outputs import not_a_function, solved_outputs
 from ..values.aff import Aff
 from ..values.build import affs_of, expression
+from ..values.shape import of_values
 from ..values.space import PARAMS, Space, Tuple, distinct, position
 from .cells import Cell, disjoint
 from .piecewise import Piecewise, check_function, shared
@@ -141,9 +142,7 @@ class MultiPwAff(Piecewise):
         >>> print(MultiPwAff("{ [i] -> [i + 1] }").range_product(MultiPwAff("{ [i] -> [2i] }")))
         { [i] -> [[(i + 1)] -> [(2*i)]] }
         """
-        both = self._side_by_side(other)
-        out = Tuple(None, both.space.out.dims, Space(self.space.out, other.space.out))
-        return both._of(both.param_names, Space(both.inp, out), both.cells)
+        return self._side_by_side(other, wrapped=True)
 
     def flat_range_product(self, other: MultiPwAff) -> MultiPwAff:
         """x -> (this(x), other(x)) in one anonymous tuple, where both have values; O(m n) conjunctions.
@@ -178,13 +177,12 @@ class MultiPwAff(Piecewise):
                 if both is not None and not both.is_empty:
                     cells.append((both, left + values))
         inp = Tuple(None, dims, Space(a.inp, b.inp))
-        out = Tuple(None, _outs(a.space.n_out + b.space.n_out), Space(a.space.out, b.space.out))
-        return self._of(params, Space(inp, out), cells)
+        return self._of(params, Space(inp, of_values(a.space.out, b.space.out, True, (*params, *dims))), cells)
 
-    def _side_by_side(self: Piecewise, other: Piecewise) -> MultiPwAff:
-        """The outputs of both in one anonymous tuple."""
+    def _side_by_side(self: Piecewise, other: Piecewise, wrapped: bool = False) -> MultiPwAff:
+        """The outputs of both in one anonymous tuple, which wraps theirs if asked to."""
         a, b = self._aligned(other, "a range product")
-        out = Tuple(None, _outs(a.space.n_out + b.space.n_out))
+        out = of_values(a.space.out, b.space.out, wrapped, (*a.param_names, *a.inp.dims))
         return MultiPwAff._of(a.param_names, Space(a.inp, out), ((c, x + y) for c, x, y in a._joined(b)))
 
 

@@ -48,6 +48,18 @@ def flat(*tuples: Tuple) -> Tuple:
     return Tuple(None, tuple(d for t in tuples for d in t.dims))
 
 
+def of_values(left: Tuple, right: Tuple, wrapped: bool, taken: Iterable[str]) -> Tuple:
+    """The tuple of the values of two functions, anonymous, which wraps theirs if asked to.
+
+    Values keep their names, made distinct from one another and from those taken; one called by its position, as values
+    without a name are, is called by its new one.
+    """
+    own = [None if d == f"o{k}" else d for t in (left, right) for k, d in enumerate(t.dims)]
+    dims = distinct([name or f"o{k}" for k, name in enumerate(own)], taken)
+    n = len(left.dims)
+    return Tuple(None, dims, Space(renamed(left, dims[:n]), renamed(right, dims[n:])) if wrapped else None)
+
+
 def rearranged(kind: type[R], self: Relation, change: Callable[[Space], tuple]) -> R:
     """A relation of `kind` whose parts are those of `self` in other tuples.
 

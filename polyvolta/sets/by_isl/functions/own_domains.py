@@ -23,6 +23,7 @@ from ...functions.piecewise import Piecewise
 from ...text.union_functions import Reader, named
 from ...values import kinds
 from ...values.named import Named, by_isl, update_persistent_hash
+from ...values.shape import of_values
 from ...values.space import Space, Tuple, position
 from ..objects.lists import ListOf
 from ..objects.values import Val
@@ -295,8 +296,7 @@ def with_member(f: Any, pos: int, other: Any) -> Any:  # noqa: ANN401
 def product(f: Any, g: Any, wrapped: bool) -> Any:  # noqa: ANN401
     """The functions of both in one tuple, which wraps theirs if asked to."""
     found = [*members_of(f), *members_of(g)]
-    dims = tuple([f"o{k}" for k in range(len(found))])
-    return together(Tuple(None, dims, Space(tuple_of(f), tuple_of(g)) if wrapped else None), found)
+    return together(of_values(tuple_of(f), tuple_of(g), wrapped, (*f.param_names, *g.param_names)), found)
 
 
 def spliced(f: Any, pos: int, g: Any) -> Any:  # noqa: ANN401
