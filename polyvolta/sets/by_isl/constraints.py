@@ -57,7 +57,7 @@ class Constraint(metaclass=Named):
     ----------
     expr : of the names of dimensions and parameters.
     equal : whether it is 0.
-    space : whose dimensions it speaks of; names that it lacks are those of parameters.
+    space : whose dimensions it speaks of, and parameters where it knows them; else other names are those of parameters.
     param_names : those parameters whose positions are known.
 
     >>> from polyvolta.sets import Set
@@ -161,14 +161,18 @@ class Constraint(metaclass=Named):
 
         Raises
         ------
-        UnknownName : a coefficient is of no name, or no integer.
+        UnknownName : a coefficient is of no name of the space, or no integer.
         """
-        expr = self.expr
+        expr, known = self.expr, (*self.param_names, *self.space.dims)
+        complete = self.space.param_names is not None  # else another name is that of a parameter
         for name, value in coefficients.items():
             number = whole(value)
             if number is None or not (isinstance(name, str) or name == 1):
                 raise UnknownName(f"{name!r}: {value!r} is no name with a coefficient", where=str(self.space))
             if isinstance(name, str):
+                if complete and name not in known:
+                    raise UnknownName(f"no parameter or dimension is called {name!r}", where=str(self.space),
+                                      hint=nearest(name, known))  # fmt: skip
                 expr = expr + var(name) * (number - expr.coefficient(name))
             else:
                 expr = expr + (number - expr.const)

@@ -260,14 +260,16 @@ def test_constraints_by_name_kind_and_position():
         (x, y) for x, y in product(BOX, BOX) if 2 * x >= 1 and x == 2 * y
     }
     assert Map.universe("[x] -> [y]").add_constraint(equal).is_equal(Map("{ [x] -> [y] : x = 2y }"))
-    assert Set.from_constraint(Constraint.ineq_from_names(box.space, {"x": 1, "n": -1})).is_equal(
+    assert Set.from_constraint(Constraint.ineq_from_names(box.align_params(["n"]).space, {"x": 1, "n": -1})).is_equal(
         Set("[n] -> { [x, y] : x >= n }")
     )
     f = PwAff("{ [x, y] -> [x - floor(y/2)] }")
     assert box.add_constraint(Constraint.equality_from_aff(f)).is_equal(f.eq_set(0))
     assert box.add_constraint(Constraint.inequality_from_aff(f)).is_equal(f.ge_set(0))
     with pytest.raises(UnknownName, match="no parameter or dimension is called 'q'"):
-        box.add_constraint(Constraint.eq_from_names(box.space, {"q": 1}))
+        Constraint.eq_from_names(box.space, {"q": 1})
+    with pytest.raises(UnknownName, match="no parameter or dimension is called 'n'"):
+        box.add_constraint(Constraint.eq_from_names(box.align_params(["n"]).space, {"n": 1}))
     with pytest.raises(UnknownName, match="is no name with a coefficient"):
         Constraint.eq_from_names(box.space, {2: 1})
 

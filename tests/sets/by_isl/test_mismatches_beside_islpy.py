@@ -104,3 +104,31 @@ def test_polynomials_of_points_of_other_tuples_are_added():
     for library in (isl, ours):
         f = library.UnionPwQPolynomial("{ A[i] -> i }").add_pw_qpolynomial(library.PwQPolynomial("{ B[i] -> i }"))
         assert str(f) == "{ A[i] -> i; B[i] -> i }"
+
+
+@pytest.mark.parametrize("name", ["eq_from_names", "ineq_from_names"])
+@pytest.mark.parametrize(("said", "hint"), [
+    ({"zz": 1}, "known: n, i, j"), ({"i": 1, "k": 0}, "known: n, i, j"), ({"I": 2, 1: 3}, "did you mean 'i'?"),
+])  # fmt: skip
+def test_coefficients_of_names_that_a_space_lacks_are_refused_at_once(name, said, hint):
+    space = isl.Set("[n] -> { S[i, j] }").get_space()
+    with pytest.raises(KeyError):
+        getattr(isl.Constraint, name)(space, said)
+    for space in (ours.Set("[n] -> { S[i, j] }").get_space(),
+                  ours.Space.create_from_names(ours.DEFAULT_CONTEXT, set=["i", "j"], params=["n"])):  # fmt: skip
+        wanted = r"^\[PV103\] no parameter or dimension is called '(zz|k|I)'"
+        with pytest.raises(ours.UnknownName, match=wanted) as raised:
+            getattr(ours.Constraint, name)(space, said)
+        assert raised.value.hint == hint
+        assert str(getattr(ours.Constraint, name)(space, {"n": 1, "j": 2, 1: -3})).startswith("2*j + n - 3 ")
+
+
+@pytest.mark.parametrize("signs", ["v + v", "v * 2", "2 * v", "v + (1, 2)", "v + 1", "1 + v", "v - v", "-v", "v * v"])
+def test_tuples_of_numbers_and_of_names_have_no_signs(signs):
+    for m in (isl, ours):
+        for v in (m.MultiVal("{ A[1, 2] }"), m.MultiId("{ A[x, y] }")):
+            with pytest.raises(TypeError):
+                eval(signs, {"v": v})
+    with pytest.raises(TypeError, match=r"a MultiVal has no \+ and \*, as in isl"):
+        ours.MultiVal("{ A[1, 2] }") + ours.MultiVal("{ A[1, 2] }")
+    assert str(ours.MultiVal("{ A[1, 2] }").add(ours.MultiVal("{ A[1, 2] }"))) == "{ A[2, 4] }"

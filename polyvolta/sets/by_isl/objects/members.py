@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 from ...errors import SetSyntaxError, SpaceMismatch, UnknownName, kind_of
 from ...values import kinds
@@ -55,6 +55,13 @@ class Multi(tuple, metaclass=Named):
 
         def __getattr__(self, name: str) -> object:
             return by_isl(self, name)
+
+    def _no_operand(self, other: object) -> Never:
+        """Refuse the signs by which tuples are put together: isl's have none."""
+        what = type(self).__name__
+        raise TypeError(f"a {what} has no + and *, as in isl: methods combine members, and tuple(...) is a plain tuple")
+
+    __add__ = __radd__ = __mul__ = __rmul__ = _no_operand  # type: ignore[assignment]
 
     @classmethod
     def member(cls, value: Any) -> Any:  # noqa: ANN401
