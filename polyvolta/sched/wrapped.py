@@ -1,13 +1,14 @@
 """Statements whose instances are pairs, such as PPCG's copies `read[[c] -> A[x]]`.
 
 A tree knows a statement by its name, and `read` may be several: of A and of B. So while it is in a tree a wrapped tuple
-is called by all that it wraps, `read[A -> s]`, and in texts by its own name. The only statement of a
-relation whose loops are asked for may have no name; it is called "" then.
+is called by all that it wraps, `read[A -> s]`, and in texts by its own name. The only statement of a tree may have no
+name; it is called "" there.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,9 +18,18 @@ from polyvolta.sets import Map, Set, Space, Tuple
 R = TypeVar("R", Set, Map)
 
 
-def labelled(some: R) -> R:
-    """A relation as a tree has it, its wrapped statements called by their labels; one of a tree is as it is."""
-    return _called(some, lambda t: replace(t, name=plain_tuple(t).label) if t.inner is not None else t)
+def labelled(some: R, inputs: bool = True, outputs: bool = True) -> R:
+    """A relation as a tree has it, its wrapped statements called by their labels; one of a tree is as it is.
+
+    Tuples without a name are called "" where the inputs, or the outputs, are instances.
+    """
+
+    def label(t: Tuple, instances: bool) -> Tuple:
+        if t.inner is not None:
+            return replace(t, name=plain_tuple(t).label)
+        return replace(t, name="") if instances and t.name is None and not t.of_params else t
+
+    return _called(some, lambda t: label(t, inputs), lambda t: label(t, outputs))
 
 
 def statements(instances: Set) -> Set:
@@ -27,17 +37,22 @@ def statements(instances: Set) -> Set:
 
     Raises
     ------
-    BadSchedule : a tuple has no name, or two have one.
+    BadSchedule : one of several tuples has no name, or two have one.
     """
-    instances, names = labelled(instances), set[str]()
+    instances, names = labelled(instances), set[str | None]()
     for space, _ in instances.parts if isinstance(instances, Set) else ():
         name = space.out.name
-        if name is None:
-            raise BadSchedule(f"the tuple {space.out} has no name", hint="a statement is written S[i, j]")
+        if not name and len(instances.parts) > 1:
+            raise no_name(space.out)
         if name in names:
             raise BadSchedule(f"a second statement is called {name}", where=str(plain(instances)))
         names.add(name)
     return instances
+
+
+def no_name(t: Tuple) -> BadSchedule:
+    """What is wrong with a statement without a name beside others."""
+    return BadSchedule(f"the tuple {plain_tuple(t)} has no name", hint="a statement is written S[i, j]")
 
 
 def called_nothing(times: Map) -> Map:
@@ -50,7 +65,7 @@ def called_nothing(times: Map) -> Map:
 
 def plain(some: R) -> R:
     """A relation of a tree as texts and users have it."""
-    return _called(some, plain_tuple)
+    return _called(some, plain_tuple, plain_tuple)
 
 
 def plain_tuple(t: Tuple) -> Tuple:
@@ -71,10 +86,11 @@ def word(label: str) -> str:
     return label.partition("[")[0] or re.sub(r"\W+", "_", label).strip("_")
 
 
-def _called(some: R, change) -> R:  # noqa: ANN001
+def _called(some: R, first: Callable[[Tuple], Tuple], second: Callable[[Tuple], Tuple]) -> R:
+    """A relation whose inputs and outputs, or whose points, are called otherwise."""
     if not isinstance(some, Set | Map):
         return some  # who takes it says what it should have been
-    if all(t is None or (t.inner is None and t.name != "") for s, _ in some.parts for t in (s.inp, s.out)):
+    found = [(s, Space(s.inp and first(s.inp), second(s.out)), cs) for s, cs in some.parts]
+    if all(new.inp is s.inp and new.out is s.out for s, new, _ in found):
         return some
-    parts = [(Space(s.inp and change(s.inp), change(s.out)), cs) for s, cs in some.parts]
-    return some._of(some.param_names, parts)
+    return some._of(some.param_names, [(new, cs) for _, new, cs in found])

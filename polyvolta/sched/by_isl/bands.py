@@ -36,7 +36,7 @@ def band_of(schedule: Map, instances: Set) -> Band:
     >>> band_of(Map("{ S[i] -> [i, 0]; T[i] -> [i] }"), Set("{ S[i] : 0 <= i < 4; T[i] : 0 <= i < 4 }")).schedule("T")
     (Aff('i'), Aff('0'))
     """
-    schedule = labelled(relation_of(schedule))
+    schedule = labelled(relation_of(schedule), outputs=False)
     rows: dict[str, list[list[tuple[Set, Aff]]]] = {}
     widths = [0]
     for space, _ in instances.parts:

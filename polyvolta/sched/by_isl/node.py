@@ -76,7 +76,7 @@ class ScheduleNode(Banded):
     @staticmethod
     def from_extension(extension: Map) -> ScheduleNode:
         """The root of a tree to be grafted: what it adds, for values of the members above."""
-        return ScheduleNode(Schedule(Extension(as_read(labelled(need_map(extension, "an extension"))))))
+        return ScheduleNode(Schedule(Extension(as_read(labelled(need_map(extension, "an extension"), inputs=False)))))
 
     def map_descendant_bottom_up(self, f: Callable[[ScheduleNode], ScheduleNode]) -> ScheduleNode:
         """The tree after a function of each node below this one, and of this one, children first."""

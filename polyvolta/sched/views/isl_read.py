@@ -47,7 +47,7 @@ from polyvolta.sched.tree import (
 from polyvolta.sched.views.isl_bands import cut, entries
 from polyvolta.sched.views.isl_marks import noted
 from polyvolta.sched.views.outline import CHILD_KEYS, Entry, Mapping, Text, mistake, outline
-from polyvolta.sched.wrapped import labelled
+from polyvolta.sched.wrapped import labelled, plain_tuple
 from polyvolta.sets import Aff, Map, MultiPwAff, Set, SetSyntaxError, Space, Tuple, nearest, var
 from polyvolta.sets.text.parse import parse_aff
 
@@ -225,7 +225,7 @@ class _Reader:
             case "contraction":
                 return self.expansion(value, said["expansion"].text, child, depth)
             case _:
-                extension = labelled(self.sets(value, Map))
+                extension = labelled(self.sets(value, Map), inputs=False)
                 if any(s.n_in != depth for s, _ in extension.parts):
                     raise self.mistake(value.at, f"an extension here is a map from {counted(depth, 'outer member')}")
                 extension = as_declared(extension, self.tuples)
@@ -254,13 +254,16 @@ class _Reader:
         return node
 
     def declare(self, value: Text, instances: Set, tuples: list[Tuple]) -> None:
+        every = [*self.tuples.values(), *tuples]
+        for t in every if len(every) > 1 else ():  # the only statement of a tree may have no name
+            if not t.name:
+                wrong = f"the tuple {plain_tuple(t)} has no name"
+                raise self.mistake(value.at, wrong, "a statement is written S[i, j]")
         for t in tuples:
-            if t.name is None:
-                raise self.mistake(value.at, f"the tuple {t} has no name", "a statement is written S[i, j]")
-            if t.name in self.tuples:
-                raise self.mistake(value.at, f"a second statement is called {t.name}")
-            self.tuples[t.name] = t
-            self.instances[t.name] = instances.only(t.name)
+            name = t.name or ""
+            if name in self.tuples:
+                raise self.mistake(value.at, f"a second statement is called {name}")
+            self.tuples[name], self.instances[name] = t, instances.only(name)
 
     def filtered(self, mapping: Mapping, depth: int) -> Node:
         entry = self.kind(mapping)
@@ -380,7 +383,7 @@ class _Reader:
                 raise self.mistake(at, f"two expressions for an instance of {name}: {'; '.join(map(str, pieces))}")
             left = left - when
         if not left.is_empty():
-            raise self.mistake(at, f"the expression for {name} does not cover its instances")
+            raise self.mistake(at, f"the expression for {name or plain_tuple(own)} does not cover its instances")
         return Cases(tuple(cases))
 
     def expression(self, value: Text, names: tuple[str, ...]) -> Aff:

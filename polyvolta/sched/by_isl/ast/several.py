@@ -30,7 +30,7 @@ def once_each(times: Map) -> Map:
     """
     if times.is_single_valued():
         return times
-    times = labelled(times)
+    times = labelled(times, outputs=False)
     found = Map("{ }")
     for name in dict.fromkeys(space.source.name for space, _ in times.parts):
         own = padded(times.only(name))
