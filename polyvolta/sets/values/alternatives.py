@@ -62,7 +62,7 @@ def multiplied(formulas: Iterable[Formula]) -> Formula:
     """The conjunction of formulas; alternatives without a rational point are left out as they are multiplied out.
 
     A live clause costs two look-ups for each alternative that contradicts one of its bounds or follows from them, a
-    few pivots for others.
+    few pivots for others. Where thousands live, which is so where many of them meet, they are made disjoint.
 
     Raises
     ------
@@ -82,6 +82,20 @@ def multiplied(formulas: Iterable[Formula]) -> Formula:
         return (first,)
     if first == TRUE[0] and len(several) == 1:
         return several[0]
+    found = _alive(first, several)
+    if found is None:
+        disjoint = [d for f in several if (d := _apart(f)) is not None]
+        found = _alive(first, disjoint) if len(disjoint) == len(several) else None
+    if found is None:
+        raise BudgetExceeded(
+            f"the formula has more than {MOST_CLAUSES} alternatives",
+            hint="split it, or intersect with one part at a time",
+        )
+    return found
+
+
+def _alive(first: Clause, several: Sequence[Formula]) -> Formula | None:
+    """The alternatives of a clause and some disjunctions that have a rational point; None where they are too many."""
     tried = Alternatives([atom for f in ((first,), *several) for c in f for atom in c.atoms])
     begun = tried.begun(first.atoms)
     parts = None if begun is None else _parts(first)
@@ -102,12 +116,32 @@ def multiplied(formulas: Iterable[Formula]) -> Formula:
                 if clause not in found and (held := tried.further(at, _atoms(option.parts.rest, tighter))) is not None:
                     found[clause] = (both, held)
             if len(found) > MOST_CLAUSES:
-                raise BudgetExceeded(
-                    f"the formula has more than {MOST_CLAUSES} alternatives",
-                    hint="split it, or intersect with one part at a time",
-                )
+                return None
         live = found
     return tuple(live)
+
+
+def _apart(f: Formula) -> Formula | None:
+    """Alternatives without a common point: each holds where none before it does; None where they are too many.
+
+    Of those of several disjunctions no two hold at one point then, so that what lives are cells of a partition. None,
+    too, where an alternative is of more than atoms.
+    """
+    if any(c.exists or c.solid for c in f):
+        return None
+    out: list[Clause] = []
+    outside = [Clause()]  # where none so far holds
+    for c in f:
+        out += [_joined((rest, c)) for rest in outside]
+        before: list[Constraint] = []
+        parts: list[Clause] = []  # of where this one doesn't hold
+        for kind, e in c.atoms:
+            parts += [Clause((*before, ("ge", side - 1))) for side in ((e, -e) if kind == "eq" else (-e,))]
+            before.append((kind, e))
+        outside = [b for rest in outside for part in parts if _parts(b := _joined((rest, part))) is not None]
+        if len(out) + len(outside) > MOST_CLAUSES:
+            return None
+    return tuple(out)
 
 
 def _joined(parts: Sequence[Clause]) -> Clause:

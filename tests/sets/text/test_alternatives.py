@@ -7,6 +7,7 @@ from math import factorial
 import pytest
 
 from polyvolta.sets import BudgetExceeded, Set, budget
+from polyvolta.sets.values import alternatives
 
 isl = pytest.importorskip("islpy")
 
@@ -88,6 +89,38 @@ def test_unions_of_many_orders_are_compared():
     assert left.is_equal(both)
     assert left.is_equal(Set(different(5, 5)))
     assert not left.is_subset(both - Set("{ [1, 2, 3, 4, 5] }"))
+
+
+def test_a_plane_without_many_points():
+    """Alternatives that meet are made disjoint, as half planes are, of which each point leaves four."""
+    holes = [(2 * k + 1, 7 * k % 11) for k in range(60)]
+    without = " and ".join(f"(i != {a} or j != {b})" for a, b in holes)
+    s = Set(f"{{ [i, j] : 0 <= i < 130 and 0 <= j < 11 and {without} }}")
+    assert len(s.pieces) <= 4 * 60 + 1
+    assert set(s.points()) == {(i, j) for i in range(130) for j in range(11)} - {*holes}
+
+
+def test_alternatives_that_are_made_disjoint_have_the_same_points(monkeypatch):
+    rng, apart = random.Random(3), 0
+    sums, signs = ["i", "j", "i + j", "i - 2j", "floor(i/2)", "n - i", "j mod 3"], ["<", "<=", ">", ">=", "=", "!="]
+
+    def atom():
+        return f"{rng.choice(sums)} {rng.choice(signs)} {rng.randint(-3, 4)}"
+
+    for _ in range(150):
+        cases = [[" and ".join(atom() for _ in range(rng.randint(1, 2))) for _ in range(rng.randint(2, 3))]
+                 for _ in range(rng.randint(3, 5))]  # fmt: skip
+        text = f"[n] -> {{ [i, j] : {' and '.join('(' + ' or '.join(c) + ')' for c in cases)} }}"
+        whole = Set(text)
+        with monkeypatch.context() as m:
+            m.setattr(alternatives, "MOST_CLAUSES", 12)
+            try:
+                s = Set(text)
+            except BudgetExceeded:
+                continue
+        apart += len(whole.pieces) > 12
+        assert isl.Set(str(s)).is_equal(isl.Set(text)), text
+    assert apart > 2
 
 
 @pytest.mark.parametrize("text", [
