@@ -122,10 +122,24 @@ class Context:
         """Resolve the parameters into residue classes, or into points if they are few; two LPs per parameter."""
         if self.lines is not None:
             self.lines = self.lines.listed(_FEW)
+        elif not self.divs and self._wide():
+            self.residues = None
         elif not self.tab.empty:
             rows = [*((True, r) for r in self.eqs), *((False, r) for r in self.ineqs)]
             self.residues = resolved(self.tab, range(self.n - len(self.divs)), self.divs, rows, _FEW)
             self.lines = self.residues and progressions(self.residues, rows, _FEW)
+
+    def _wide(self) -> bool:
+        """Whether two parameters are without an end, so that nothing is listed: seen by a few LPs, as a rule."""
+        if self.tab.empty or self.n < 2:
+            return False
+        endless = 0
+        for k in range(self.n):
+            unit = (0,) * (k + 1) + (1,) + (0,) * (self.n - k - 1)
+            endless += self.tab.maximum(unit) is None or self.tab.minimum(unit) is None
+            if endless == 2:
+                return True
+        return False
 
     def remainder(self, den: int, row: Row) -> int | None:
         """What the row leaves modulo `den`, if that is known to be the same everywhere."""
@@ -163,11 +177,14 @@ class Context:
         """Whether some integer point of the context has row >= 0; keeps the point."""
         token = self.tab.mark()
         self.tab.add_ineq(row)
-        empty = self.tab.empty
+        vertex = None if self.tab.empty else self.tab.sample()
         self.tab.rollback(token)
-        if empty:
+        if vertex is None:
             return False
-        point = self._find(self.eqs, [*self.ineqs, row])
+        if all(den == 1 for _, den in vertex):
+            point = tuple([num for num, _ in vertex])
+        else:
+            point = self._find(self.eqs, [*self.ineqs, row])
         if point is None:
             self.tab.add_ineq(complement(row))  # found by a search, known to the rational polyhedron from here on
             return False

@@ -91,6 +91,21 @@ def test_two_lower_bounds_make_two_pieces():
     assert sorted(p.values for p in pieces) == [((0, 0, 1, 0),), ((0, 1, 0, 0),)]
 
 
+def least_of_many(n, copies):
+    """x_k at least each of n parameters of its own."""
+    n_param = n * copies
+    return n_param, [
+        (0, *[-int(j == k) for j in range(n_param)], *[int(k // n == c) for c in range(copies)]) for k in range(n_param)
+    ]
+
+
+def test_an_integral_vertex_is_a_witness():
+    """Parameters without bounds may have either order: that takes no search, and none of them is listed."""
+    n_param, ineqs = least_of_many(7, 1)
+    with budget(2_200):
+        assert lexmin(n_param, 1, (), ineqs)
+
+
 def test_a_tile_makes_one_piece():
     """128a <= x < 128a + 128 with 0 <= x < m, and y >= x: the tile starts at a multiple, nothing to split."""
     pieces = lexmin(
