@@ -20,6 +20,8 @@ from .residues import Residues, resolved
 from .rows import Row, complement, evaluate, normal_eq, normal_ineq
 from .simplex import Tableau, redundant_rows, tight_slacks
 
+Vertex = tuple[tuple[Row, ...], tuple[tuple[int, int], ...]]
+
 _FEW = 300  # parameter values that are rather listed than reasoned about
 
 
@@ -41,6 +43,7 @@ class Context:
         self.signs: dict[Row, int] = {}
         self.lines: Progressions | None = None
         self.along: list[Progressions | None] = []  # of a leaf: its lines, and those of leaves that became one with it
+        self.vertex: Vertex | None = None  # of a leaf without cuts, see `parametric`: its values and how they move
         self.residues: Residues | None = None  # a superset of all points, by residue classes, where these are few
 
     def fork(self) -> Context:

@@ -7,9 +7,9 @@ is a list of pieces: on a domain of parameters, each `x_i` is an affine form of 
 
 The lexicographic dual simplex
     Variables are forms of k nonnegative integer *columns*; one row per free t (the objective rows) and one per
-    constraint. A row `[den, M, a1, ..., ak, const, params, divs]` says `den * v = M*big + sum aj * column_j
-    + C(p)`; its constant is a symbol, the affine form C of the context. Every column, read down the
-    objective rows, starts with a positive entry. So with all columns at 0 the objective is least, and this
+    constraint. A row `[den, M, eps, a1, ..., ak, const, params, divs]`, where eps is 0 at first, says `den * v =
+    M*big + sum aj * column_j + C(p)`; its constant is a symbol, the affine form C of the context. Every column, read
+    down the objective rows, starts with a positive entry. So with all columns at 0 the objective is least, and this
     point is the answer once every constraint row is >= 0 there. A negative row must be raised by a column
     with a > 0: the one for which objective column / a is lexicographically least enters, which keeps all
     columns positive. The objective grows with every pivot, so there are finitely many. A negative row
@@ -25,6 +25,11 @@ Signs and splits
     witness either sign, a warm rational tableau refutes, an integer search decides. If both signs occur: a
     row that no column can raise must be >= 0, which restricts the context; otherwise the context is split in
     two.
+
+Many leaves
+    One vertex may be met on many paths. Beyond some leaves the search begins anew such that each has one domain
+    (`parametric`): eps is then a multiple of a number smaller than all others, which decides the sign of a row
+    that is 0.
 
 Cuts
     If an objective row is not integral, `den * v = C(p) + sum aj * column_j`, then `s = sum (aj mod den) *
@@ -52,11 +57,12 @@ from ..errors import Unbounded
 from . import integer
 from .columns import defining_rows
 from .context import Context
-from .parametric import System
+from .parametric import Leaf, System, joined, shifts
 from .periodic import SHORT, cost, told
 from .rows import Row, complement, negate
 from .simplex import Tableau
 
+_MANY = 64  # leaves without cuts, beyond which it is worth while to begin anew such that a vertex has one domain
 _LONG = 8  # cuts of a branch after which a caller may know another way
 _PATIENCE = 24  # cuts between two checks that the branch has an integer point at all, which take as long as some twenty
 
@@ -67,6 +73,10 @@ class Answered(Exception):
     def __init__(self, pieces: Sequence[Piece]) -> None:
         super().__init__()
         self.pieces = pieces
+
+
+class _Many(Exception):
+    """A search has many leaves, several of which may have one vertex."""
 
 
 Otherwise = Callable[[], "Sequence[Piece] | None"]
@@ -146,10 +156,20 @@ def lexmin(
     def turned(row: Row) -> Row:
         return (row[0], *row[first:], *row[1:first])
 
-    system = System(n_param, n_var, [turned(r) for r in eqs], [turned(r) for r in ineqs], divs, point)
-    system.simplify()
-    search = _Search(system, n_var if n_wanted is None else n_wanted, otherwise)
-    leaves = search.solve(search.rows, system.context)
+    def begun() -> System:
+        system = System(n_param, n_var, [turned(r) for r in eqs], [turned(r) for r in ineqs], divs, point)
+        system.simplify()
+        return system
+
+    system, n_wanted = begun(), n_var if n_wanted is None else n_wanted
+    search = _Search(system, n_wanted, otherwise)
+    try:
+        leaves = search.solve(search.rows, system.context)
+    except _Many:
+        system = begun()
+        root, moves = system.context.fork(), shifts(len(system.ineqs))
+        search = _Search(system, n_wanted, search.otherwise, moves)
+        leaves = joined(search.solve(search.rows, system.context), system, root, moves)
     pieces = [leaf.finished(values) for leaf, values in leaves]
     if n_param == 1 and cost(pieces) > SHORT:
         lines = [(at, values) for leaf, values in leaves for at in leaf.along if at is not None]
@@ -238,13 +258,15 @@ def _without_idle(
 class _Search:
     """The lexicographic dual simplex over the tree of contexts."""
 
-    def __init__(self, system: System, n_wanted: int, otherwise: Otherwise | None) -> None:
+    def __init__(
+        self, system: System, n_wanted: int, otherwise: Otherwise | None, moves: Sequence[int] | None = None
+    ) -> None:
         self.system, self.n, self.n_wanted, self.otherwise = system, len(system.lead), n_wanted, otherwise
-        self.rows = system.tableau()
-        self.base = len(self.rows[0]) - system.context.n - 1 if self.rows else 2  # where the constants begin
+        self.rows, self.shifted, self.uncut = system.tableau(moves), moves is not None, 0
+        self.base = len(self.rows[0]) - system.context.n - 1 if self.rows else 3  # where the constants begin
 
-    def solve(self, rows: list[list[int]], context: Context) -> list[tuple[Context, list[Row]]]:
-        """The leaves (context, values) under a context; consumes both arguments."""
+    def solve(self, rows: list[list[int]], context: Context, whole: bool = True) -> list[Leaf]:
+        """The leaves (context, values) under a context; consumes both arguments. `whole` is without cuts so far."""
         cuts = 0
         while True:
             rows, negative, unknown = self._signs(rows, context)
@@ -253,12 +275,12 @@ class _Search:
                     return []
                 continue
             if unknown:
-                stuck = [r for r in unknown if max(r[2 : self.base], default=0) <= 0]
+                stuck = [r for r in unknown if max(r[3 : self.base], default=0) <= 0]
                 for row in stuck:
-                    if not context.restrict(tuple(row[self.base :])):
+                    if not context.restrict(self._side(row)):
                         return []
                 if not stuck:
-                    return self._split(rows, context, unknown)
+                    return self._split(rows, context, unknown, whole)
                 continue
             if any(row[1] for row in rows[: self.n]):
                 if self.system.barren(context):
@@ -271,8 +293,16 @@ class _Search:
             if cut is None:
                 context.along = [context.lines]
                 found = [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n]]
+                if whole and self.shifted:
+                    context.vertex = tuple(found), tuple([(r[2], r[0]) for r in rows[: self.n]])
+                elif whole and context.n - len(context.divs) > 1:
+                    self.uncut += 1
+                    if self.uncut > _MANY:
+                        raise _Many
                 return [(context, [self.system.value(i, found, context.n + 1) for i in range(self.n_wanted)])]
-            cuts += 1
+            if whole and self.shifted:
+                rows = [[*r[:2], 0, *r[3:]] for r in rows]
+            cuts, whole = cuts + 1, False
             if cuts == _LONG and (ask := self.otherwise):
                 self.otherwise, pieces = None, ask()
                 if pieces is not None:
@@ -281,6 +311,10 @@ class _Search:
                 return []
             if not self._cut(rows, cut, context):
                 return []
+
+    def _side(self, row: Sequence[int]) -> Row:
+        """The form that is >= 0 where a row is: where its constant is 0, the small number decides."""
+        return (row[self.base] - (row[2] < 0), *row[self.base + 1 :])
 
     def _signs(self, rows: list[list[int]], context: Context):
         """(rows without those that can never be negative again, a negative one, those of unknown sign).
@@ -295,19 +329,19 @@ class _Search:
         out, unknown = rows[:n], []
         for i in range(n, len(rows)):
             row = rows[i]
-            sign = 1 if row[1] > 0 else context.sign(tuple(row[base:]))
+            sign = 1 if row[1] > 0 else context.sign(self._side(row))
             if sign < 0:
                 return rows, i, []
             if sign == 0:
                 unknown.append(row)
-            if sign == 0 or min(row[2:base], default=0) < 0:
+            if sign == 0 or min(row[3:base], default=0) < 0:
                 out.append(row)
         return out, None, unknown
 
     def _pivot(self, rows: list[list[int]], r: int) -> bool:
         """Raise row r by the column that keeps all columns lexicographically positive; False if none does."""
         old, best = rows[r], 0
-        for j in range(2, self.base):
+        for j in range(3, self.base):
             if old[j] > 0 and (not best or self._less(rows, old, j, best)):
                 best = j
         if not best:
@@ -337,22 +371,46 @@ class _Search:
                 return order < 0
         return False
 
-    def _split(self, rows: list[list[int]], context: Context, unknown: list[list[int]]):
+    def _split(self, rows: list[list[int]], context: Context, unknown: list[list[int]], whole: bool) -> list[Leaf]:
         """Solve both sides of the sign of one unknown row; one leaf if the sides turn out alike."""
-        row = min(unknown, key=lambda r: (sum(c > 0 for c in r[2 : self.base]), len(r) - r.count(0)))
-        side = tuple(row[self.base :])
+        row = min(unknown, key=lambda r: (sum(c > 0 for c in r[3 : self.base]), len(r) - r.count(0)))
+        if whole and self.shifted:
+            slope = row[0], *row[3 : self.base]
+            return self._split_many(rows, context, [r for r in unknown if (r[0], *r[3 : self.base]) == slope])
+        side = self._side(row)
         other = context.fork()
         context.restrict(side)
         other.restrict(complement(side))
         context.count()
         other.count()
         last = context.ineqs[-1], other.ineqs[-1]
-        return _merged(self.solve(rows[:], context), self.solve(rows, other), last)
+        return _merged(self.solve(rows[:], context, whole), self.solve(rows, other, whole), last)
+
+    def _split_many(self, rows: list[list[int]], context: Context, like: list[list[int]]) -> list[Leaf]:
+        """Solve where rows of one slope are all >= 0, and for each where it is negative and the least of them.
+
+        For n rows these are n + 1 sides, where splits by one after another make up to 2^n.
+        """
+        leaves: list[Leaf] = []
+        for k, row in enumerate(like):
+            least = [complement(self._side(row))]
+            for j, r in enumerate(like):
+                if j != k:
+                    gap = [x - y for x, y in zip(r, row, strict=True)]
+                    least.append((self._side(gap)[0] - (not gap[2] and j < k), *gap[self.base + 1 :]))
+            other = context.fork()
+            if all(map(other.restrict, least)):
+                other.count()
+                leaves += self.solve(rows[:], other)
+        if all(map(context.restrict, map(self._side, like))):
+            context.count()
+            leaves += self.solve(rows, context)
+        return leaves
 
     def _cut(self, rows: list[list[int]], i: int, context: Context) -> bool:
         """Make objective row i more integral by a cut, a div or a condition; False if nothing is left."""
         den, base = rows[i][0], self.base
-        fractions = [a % den for a in rows[i][2:base]]
+        fractions = [a % den for a in rows[i][3:base]]
         e = [-c % den for c in rows[i][base:]]
         shift = [-c for c in e]
         known = context.remainder(den, tuple(e)) if any(e[1:]) else None
@@ -370,7 +428,7 @@ class _Search:
         if not any(fractions) or context.sign(complement(shift)) < 0:
             rows[i] = rows[i][:base] + [c - s for c, s in zip(rows[i][base:], shift, strict=True)]
             return True
-        rows.append([den, 0, *fractions, *shift])
+        rows.append([den, 0, 0, *fractions, *shift])
         return self._pivot(rows, len(rows) - 1)
 
 

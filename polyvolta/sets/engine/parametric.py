@@ -9,16 +9,32 @@ say (`l <= x <= u` needs `l <= u`) and the range of each parameter over the whol
 
 The variables remain affine *forms* of the free t, whose lexicographic order counts. At last the t are chosen such that
 they have the order of the forms: each form speaks of one t at most that those before it lack.
+
+Where a search of many leaves has the domain of a vertex in parts, it is told as a whole (`joined`). A tree of splits
+comes to one vertex on many paths, wherever it has cut the parameters before along what does not matter there: the
+least of n numbers is one of n, and there are up to 2^(n-1) leaves. But a vertex is the optimum wherever it satisfies
+all inequalities, for no column of its tableau leads to less. So where no cut was made, these inequalities are its
+domain, whatever the path.
+
+Where vertices coincide, one of them only may have the parameters. So each inequality is loosened by a multiple of its
+own of a number smaller than all others (`shifts`), and a vertex moves with the inequalities that it lies on: another
+one that is 0 there is positive or negative by how it moves. If none stays at 0, the vertex has one tableau only, and it
+is what every path comes to for the parameters of its domain: such domains are disjoint, also from all other leaves,
+which stay as they are. Whether an answer is right does not hang on the shifts, only which one of equal answers it is:
+an optimum at 0 is feasible, and where the loosened inequalities have no solution there is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import lcm
 
 from . import integer
-from .context import Context
+from .context import Context, Vertex
 from .rows import Row, negate, normal_eq, normal_ineq, replaced
 from .simplex import Tableau, redundant_rows, tight_slacks
+
+Leaf = tuple[Context, list[Row]]
 
 
 class System:
@@ -179,16 +195,37 @@ class System:
                         context.restrict(row)
         context.count()
 
-    def tableau(self) -> list[list[int]]:
-        """The rows of `lexopt`: a column t' = t + M for every t that is left, in the order that counts."""
+    def tableau(self, shifts: Sequence[int] | None = None) -> list[list[int]]:
+        """The rows of `lexopt`: a column t' = t + M for every t that is left, in the order that counts.
+
+        `shifts` are what is added to the inequalities, in units of a small number.
+        """
         n = self.n
         width = 1 + n + self.context.n
         units = [tuple([int(j == k) for j in range(width)]) for k in self.lead]
         rows = []
-        for row in (*units, *self.ineqs):
+        for row, shift in zip(
+            (*units, *self.ineqs), (*[0] * len(units), *(shifts or [0] * len(self.ineqs))), strict=True
+        ):
             entries = [row[j] for j in self.lead]
-            rows.append([1, -sum(entries), *entries, row[0], *row[n + 1 :]])
+            rows.append([1, -sum(entries), shift, *entries, row[0], *row[n + 1 :]])
         return rows
+
+    def at_vertex(
+        self, values: Sequence[Row], moves: Sequence[tuple[int, int]], shifts: Sequence[int]
+    ) -> Iterator[tuple[Row, int]]:
+        """Each inequality where the t have some values: its row over (const, params, divs), and how it moves.
+
+        The t move by (num, den) and the inequalities by `shifts`, in units of a small number.
+        """
+        common = lcm(*[den for _, den in moves])
+        for row, shift in zip(self.ineqs, shifts, strict=True):
+            out, move = [row[0], *row[self.n + 1 :]], shift * common
+            for k, value, (num, den) in zip(self.lead, values, moves, strict=True):
+                if row[k]:
+                    out = [x + row[k] * v for x, v in zip(out, value, strict=True)]
+                    move += row[k] * num * (common // den)
+            yield tuple(out), move
 
     def value(self, i: int, values: Sequence[Row], width: int) -> Row:
         """The value of a variable, a row over (const, params, divs) of this width, where the t have some values."""
@@ -205,3 +242,51 @@ class System:
         pad = (0,) * (context.n + 1 + self.n - len(self.forms[0]))
         ineqs = [(*r, *pad) for r in self.ineqs] + self._lifted(context.ineqs + context.bounds)
         return integer.is_empty(self.n + context.n, self._lifted(context.eqs), ineqs)
+
+
+def shifts(n: int) -> list[int]:
+    """Numbers of which no two sums of few are the same, as a rule: powers of 11 modulo a prime.
+
+    >>> shifts(4)
+    [11, 121, 322, 515]
+    """
+    return [pow(11, k + 1, 1009) for k in range(n)]
+
+
+def joined(leaves: Sequence[Leaf], system: System, root: Context, moves: Sequence[int]) -> list[Leaf]:
+    """The leaves of a search with shifted inequalities, those of one vertex as one.
+
+    Parameters
+    ----------
+    root : the context that the search began with.
+    moves : the shifts of the system's inequalities.
+    """
+    alike: dict[object, list[Leaf]] = {}
+    for leaf in leaves:
+        vertex = leaf[0].vertex
+        alike.setdefault(id(leaf[0]) if vertex is None else vertex, []).append(leaf)
+    out: list[Leaf] = []
+    for some in alike.values():
+        context, values = some[0]
+        rows = None if len(some) == 1 or context.vertex is None else _region(system, context.vertex, moves)
+        if rows is None:
+            out += some
+            continue
+        whole = root.fork()
+        whole.ineqs = list(dict.fromkeys([*whole.ineqs, *rows]))
+        out.append((whole, values))
+    return out
+
+
+def _region(system: System, vertex: Vertex, moves: Sequence[int]) -> list[Row] | None:
+    """The inequalities of the parameters for which a vertex is feasible; None if another may be where it is."""
+    out: list[Row] = []
+    for row, move in system.at_vertex(*vertex, moves):
+        if not any(row[1:]) and (row[0] > 0 or not (row[0] or move)):
+            continue  # positive, or one of the rows that the vertex lies on
+        tight = normal_ineq((row[0] - (move < 0), *row[1:]))
+        if not move or tight is False:
+            return None
+        if tight is not True:
+            out.append(tight)
+    return out

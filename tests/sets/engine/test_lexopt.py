@@ -99,6 +99,27 @@ def least_of_many(n, copies):
     ]
 
 
+@pytest.mark.parametrize(("n", "copies", "steps"), [(9, 1, 4_000), (5, 2, 5_000)])
+def test_a_vertex_that_many_paths_lead_to_makes_one_piece(n, copies, steps):
+    """The greatest of n numbers is one of n; one comparison after another comes to these 2^(n-1) times."""
+    n_param, ineqs = least_of_many(n, copies)
+    with budget(steps):
+        pieces = lexmin(n_param, copies, (), ineqs)
+    assert len(pieces) == len({p.values for p in pieces}) == n**copies
+    for params in product((0, 1), repeat=n_param):  # nearly all of these are in the closures of several domains
+        groups = [params[n * c : n * c + n] for c in range(copies)]
+        assert optima(pieces, params) == [tuple(map(max, groups))]
+
+
+@examples(150)
+@given(problems(), st.sampled_from([(lexmin, min), (lexmax, max)]))
+def test_boxed_problems_with_shifted_inequalities(problem, solver):
+    """As if each problem had many leaves."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexopt, "_MANY", 0)
+        test_boxed_problems.hypothesis.inner_test(problem, solver)  # pyright: ignore[reportFunctionMemberAccess]
+
+
 def test_an_integral_vertex_is_a_witness():
     """Parameters without bounds may have either order: that takes no search, and none of them is listed."""
     n_param, ineqs = least_of_many(7, 1)
