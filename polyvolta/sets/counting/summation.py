@@ -235,7 +235,7 @@ class Summation:
             pairs = [(a, b) for a in mine if a[y] > 0 for b in mine if a[1:] == negate(b[1:])]
             pair = next(((a, b) for a, b in pairs if (a[0] + b[0] + 1) % a[y] == 0), None)
             if pair is not None and all(self._implied(r, [*pair, *others]) for r in mine if r not in pair):
-                times *= (pair[0][0] + pair[1][0] + 1) // pair[0][y]
+                times *= max(0, (pair[0][0] + pair[1][0] + 1) // pair[0][y])  # none where the two contradict
                 free = [k for k in free if k != y]
                 rows = others
         return free, rows, times

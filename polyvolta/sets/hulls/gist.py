@@ -15,7 +15,7 @@ the context knows what it rounds off: `2*floor(j/2) < M` is `j < M` where j is e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import gcd
+from math import gcd, prod
 from typing import TYPE_CHECKING, TypeVar
 
 from ..budgets import bounded, remembered, spend
@@ -426,7 +426,12 @@ def _weaker(c: Conjunct, eqs: Sequence[Row], at: int, k: int, p: int) -> Conjunc
     found = cj.normalise(c.n, [*c.divs, None], [*others, tuple(row)], c.ineqs)
     if found is None or len(found.eqs) + len(found.ineqs) > len(c.eqs) + len(c.ineqs):
         return None
-    return found if found.known else None
+    return found if found.known and _moduli(found) < _moduli(c) else None  # other rows may say the same modulus
+
+
+def _moduli(c: Conjunct) -> int:
+    """The product of what its floors divide by, which is less after each step."""
+    return prod(div[0] for div in c.divs if div is not None)
 
 
 def _same_within(c: Conjunct, weaker: Conjunct, context: tuple[Conjunct, ...]) -> bool:

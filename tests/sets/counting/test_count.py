@@ -187,3 +187,14 @@ def test_images_are_counted_once(c, m, r):
     }
     assert image.count() == len(expected)
     assert list(image.points()) == sorted(expected)
+
+
+def test_bounds_of_one_variable_that_contradict_one_another_leave_nothing():
+    """l is 4*floor(l/3) - 4, so at most 8 and at least 12; it was taken to have -1 values at each of the others."""
+    text = """[N] -> { A[i, k, l] : -3 <= i, k <= 4 and 0 <= l <= 4 and l = 4*floor(l/3) - 4 and
+              k + l + floor((N + i + (i mod 2))/2) <= 3 }"""
+    s = Set(text)
+    box = [*product(range(-3, 5), range(-3, 5), range(5))]
+    for n in (-3, 0, 4):
+        wanted = [l for i, k, l in box if l == 4 * (l // 3) - 4 and k + l + (n + i + i % 2) // 2 <= 3]  # noqa: E741
+        assert s.count(N=n) == s.cardinality()(N=n) == len(wanted) == 0

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from polyvolta.sets import Map, Set, budget
+from polyvolta.sets import Map, PwAff, Set, budget
 from polyvolta.sets.conjuncts.conjunct import lifted
 from polyvolta.sets.conjuncts.frame import Frame
 from polyvolta.sets.engine.rows import dot
@@ -318,3 +318,15 @@ def test_rows_that_a_walk_shows_to_be_needed_are_not_asked_for(monkeypatch):
     gisting.gist_conjunct.cache_clear()
     assert gisting.irredundant(c) == c
     assert len(asked) < len(c.ineqs)
+
+
+def test_strides_that_two_equalities_say_are_made_smaller_once():
+    """A modulus divided by 2 is there again, as the other equality says it; that was tried for ever."""
+    box = "S[i, j] -> [(N)] : -3 <= i <= 4 and -3 <= j <= 4"
+    some = "(i mod 2 = 0 and (2i) mod 3 = 2)"
+    f = PwAff(f"[N] -> {{ {box} and {some}; {box} and not {some} and N + (j mod 2) <= 0 }}")
+    within = Set("""[N] -> { S[i, j] : -3 <= i <= 4 and -3 <= j <= 4 and 5j + ((i + j + (i mod 2)) mod 2) <= i + j and
+                    (2N + j + ((N + i) mod 2) + 5) mod 6 = 5 }""")
+    short = f.gist(within)
+    assert (short.domain() & within).is_equal(f.domain() & within)
+    assert all(short.eval((i, j), N=n) == n for n in range(-4, 1) for i, j in (f.domain() & within).points(N=n))
