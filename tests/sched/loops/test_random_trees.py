@@ -11,7 +11,7 @@ from polyvolta.sched.emit.python.text import to_python
 from polyvolta.sched.emit.run import run
 from polyvolta.sched.errors import NotScannable
 from polyvolta.sched.loops.scan import scan
-from tests.sched.campaign import REFUSALS, called, of_loops, of_tree
+from tests.sched.campaign import REFUSALS, attempt, called, data_of, of_loops, of_tree
 from tests.sched.loops.draw import trees
 from tests.sched.loops.oracle import deviation
 from tests.sets.brute import FACTOR, examples
@@ -47,3 +47,9 @@ def test_loops_of_random_trees():
     assert tally["instances"] >= 10 * TREES * FACTOR, tally
     for what in ("extension", "guard", "filter of instances", "separate", "unroll", "isolate", "a step", "a condition"):
         assert tally[what] >= 3, (what, tally)
+
+
+def test_what_is_asked_before_a_loop_says_nothing_of_it():
+    """A remainder that all inside needs was told by the loop's own variable, whose remainder is known inside."""
+    outcome, said, *_ = attempt(data_of(20261186, 23839))
+    assert outcome == "good", said

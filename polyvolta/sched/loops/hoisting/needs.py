@@ -11,7 +11,7 @@ So is what the step of a loop leaves of a congruence inside: of even c0 with (N 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -83,14 +83,23 @@ def needed(outer: Known, inner: Known, body: Sequence[Ast], col: int, loop: Syst
     if any(s.everywhere for s in each):
         return System()
     gone = _varying(inner.columns, col, each)
-    found = _common(inner, [s.without(gone, outer.low, outer.high) for s in each])
-    within = _common(inner, [s.add(loop).without(gone, outer.low, outer.high) for s in each])
+    found = _common_outside(outer, inner, [s.without(gone, outer.low, outer.high) for s in each], gone)
+    within = _common_outside(outer, inner, [s.add(loop).without(gone, outer.low, outer.high) for s in each], gone)
     for row in within.ineqs.items():
         if seldom(outer, *row) or of_remainders(outer, row[0]):
             found.ge(*row)
     for row in within.mods:
         found.mod(*row)
     return beyond(outer, found) if has_rows(found) else found
+
+
+def _common_outside(outer: Known, inner: Known, each: Sequence[System], gone: Collection[int]) -> System:
+    """What systems share that have no column that is gone: by what is known inside, unless it brings one in.
+
+    A remainder is told in fewer names by that of another one, which may be the loop's: `n + c0` modulo 3 by `c0 - 1`.
+    """
+    found = _common(inner, each)
+    return found if found.columns().isdisjoint(gone) else _common(outer, each)
 
 
 def limiting(inner: Known, body: Sequence[Ast], col: int) -> list[tuple[Key, int, int]]:
