@@ -265,10 +265,11 @@ class _Search:
         self.rows, self.shifted, self.uncut = system.tableau(moves), moves is not None, 0
         self.base = len(self.rows[0]) - system.context.n - 1 if self.rows else 3  # where the constants begin
 
-    def solve(self, rows: list[list[int]], context: Context, cuts: int = 0) -> list[Leaf]:
-        """The leaves (context, values) under a context; consumes both arguments. `cuts` are those so far."""
+    def solve(self, rows: list[list[int]], context: Context, whole: bool = True) -> list[Leaf]:
+        """The leaves (context, values) under a context; consumes both arguments. `whole` is without cuts so far."""
+        cuts = 0
         while True:
-            rows, negative, unknown = self._signs(rows, context, self.shifted and not cuts)
+            rows, negative, unknown = self._signs(rows, context)
             if negative is not None:
                 if not self._pivot(rows, negative):
                     return []
@@ -279,7 +280,7 @@ class _Search:
                     if not context.restrict(self._side(row)):
                         return []
                 if not stuck:
-                    return self._split(rows, context, unknown, cuts)
+                    return self._split(rows, context, unknown, whole)
                 continue
             if any(row[1] for row in rows[: self.n]):
                 if self.system.barren(context):
@@ -292,16 +293,16 @@ class _Search:
             if cut is None:
                 context.along = [context.lines]
                 found = [tuple([c // r[0] for c in r[self.base :]]) for r in rows[: self.n]]
-                if self.shifted and not cuts:
+                if whole and self.shifted:
                     context.vertex = tuple(found), tuple([(r[2], r[0]) for r in rows[: self.n]])
-                elif not cuts and context.n - len(context.divs) > 1:
+                elif whole and context.n - len(context.divs) > 1:
                     self.uncut += 1
                     if self.uncut > _MANY:
                         raise _Many
                 return [(context, [self.system.value(i, found, context.n + 1) for i in range(self.n_wanted)])]
-            if self.shifted and not cuts:
+            if whole and self.shifted:
                 rows = [[*r[:2], 0, *r[3:]] for r in rows]
-            cuts += 1
+            cuts, whole = cuts + 1, False
             if cuts == _LONG and (ask := self.otherwise):
                 self.otherwise, pieces = None, ask()
                 if pieces is not None:
@@ -315,11 +316,10 @@ class _Search:
         """The form that is >= 0 where a row is: where its constant is 0, the small number decides."""
         return (row[self.base] - (row[2] < 0), *row[self.base + 1 :])
 
-    def _signs(self, rows: list[list[int]], context: Context, strict: bool):
+    def _signs(self, rows: list[list[int]], context: Context):
         """(rows without those that can never be negative again, a negative one, those of unknown sign).
 
-        Rows whose sign shows without the context come first. Unless `strict`, a row that a column can raise counts as
-        negative where it is never positive: where it is 0 it is raised by nothing, and that needs no side of its own.
+        Rows whose sign shows without the context come first.
         """
         n, base = self.n, self.base
         for i in range(n, len(rows)):
@@ -330,8 +330,6 @@ class _Search:
         for i in range(n, len(rows)):
             row = rows[i]
             sign = 1 if row[1] > 0 else context.sign(self._side(row))
-            if not sign and not strict and max(row[3:base], default=0) > 0:
-                sign = min(0, context.sign((row[base] - 1, *row[base + 1 :])))
             if sign < 0:
                 return rows, i, []
             if sign == 0:
@@ -373,10 +371,10 @@ class _Search:
                 return order < 0
         return False
 
-    def _split(self, rows: list[list[int]], context: Context, unknown: list[list[int]], cuts: int) -> list[Leaf]:
+    def _split(self, rows: list[list[int]], context: Context, unknown: list[list[int]], whole: bool) -> list[Leaf]:
         """Solve both sides of the sign of one unknown row; one leaf if the sides turn out alike."""
         row = min(unknown, key=lambda r: (sum(c > 0 for c in r[3 : self.base]), len(r) - r.count(0)))
-        if self.shifted and not cuts:
+        if whole and self.shifted:
             slope = row[0], *row[3 : self.base]
             return self._split_many(rows, context, [r for r in unknown if (r[0], *r[3 : self.base]) == slope])
         side = self._side(row)
@@ -386,7 +384,7 @@ class _Search:
         context.count()
         other.count()
         last = context.ineqs[-1], other.ineqs[-1]
-        return _merged(self.solve(rows[:], context, cuts), self.solve(rows, other, cuts), last)
+        return _merged(self.solve(rows[:], context, whole), self.solve(rows, other, whole), last)
 
     def _split_many(self, rows: list[list[int]], context: Context, like: list[list[int]]) -> list[Leaf]:
         """Solve where rows of one slope are all >= 0, and for each where it is negative and the least of them.

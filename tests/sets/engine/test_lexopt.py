@@ -127,13 +127,6 @@ def test_an_integral_vertex_is_a_witness():
         assert lexmin(n_param, 1, (), ineqs)
 
 
-def test_a_row_that_is_never_positive_makes_no_split():
-    """It may be raised where it is 0 as well: no domain of its own is left for that."""
-    rows = [(-2, 2, -2, -1, 0), (-3, 0, 0, 0, -1), (0, -3, 0, -1, 3), (1, 3, -3, 3, 3)]
-    box = [(BOX, 0, 0, 1, 0), (BOX, 0, 0, -1, 0), (BOX, 0, 0, 0, 1), (BOX, 0, 0, 0, -1)]
-    assert len(check(2, 2, (), [*rows, *box], lexmin, min)) == 3
-
-
 def test_a_tile_makes_one_piece():
     """128a <= x < 128a + 128 with 0 <= x < m, and y >= x: the tile starts at a multiple, nothing to split."""
     pieces = lexmin(
