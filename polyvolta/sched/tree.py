@@ -85,9 +85,7 @@ class _Looked(type):
     if not TYPE_CHECKING:  # a checker knows what there is
 
         def __getattr__(cls, name: str) -> object:
-            if (
-                not name.startswith("_") and name not in cls.__annotations__
-            ):  # of a field, dataclasses ask for a default
+            if not (name.startswith("_") or name in cls.__annotations__):  # of fields dataclasses ask for defaults
                 from polyvolta.sched.by_isl.trees import METHODS
 
                 if name in METHODS:
