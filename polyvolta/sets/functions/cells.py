@@ -7,7 +7,7 @@ from typing import Any
 
 from ..conjuncts import conjunct as cj
 from ..conjuncts.conjunct import Conjunct
-from ..conjuncts.implies import subtract
+from ..conjuncts.implies import plainly_apart, subtract
 from ..conjuncts.project import with_known_divs
 from ..errors import NotAFunction
 from ..hulls.coalesce import plainly_coalesced
@@ -129,12 +129,17 @@ def _kept(c: Conjunct, meetings: Sequence[Meeting], beside: Sequence[Conjunct]) 
     return best
 
 
-def apart(cs: Iterable[Conjunct]) -> list[Conjunct]:
-    """The same points, each in one conjunct: coalescing may let pieces overlap."""
+def apart(cs: Sequence[Conjunct]) -> list[list[Conjunct]]:
+    """For each conjunct what is left of it, so that no point is in two; coalescing may let pieces overlap.
+
+    Those with more equalities are cut by the others, which is mostly in fewer pieces. O(m^2) emptiness tests.
+    """
+    left: list[list[Conjunct]] = [[] for _ in cs]
     done: list[Conjunct] = []
-    for c in cs:
-        done += without(c, [k for d in done for k in with_known_divs(d)])
-    return done
+    for at in sorted(range(len(cs)), key=lambda k: len(cs[k].eqs)):
+        left[at] = without(cs[at], [k for d in done if not plainly_apart(cs[at], d) for k in with_known_divs(d)])
+        done.append(cs[at])
+    return left
 
 
 def agree(names: Sequence[str], cs: Iterable[Conjunct], a: Values, b: Values) -> bool:

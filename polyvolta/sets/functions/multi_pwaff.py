@@ -22,7 +22,7 @@ from ..values.aff import Aff
 from ..values.build import affs_of, expression
 from ..values.shape import of_values
 from ..values.space import PARAMS, Space, Tuple, distinct, position
-from .cells import Cell, disjoint
+from .cells import Cell, apart, disjoint
 from .piecewise import Piecewise, check_function, shared
 from .pwaff import ONE, PwAff
 from .pwparse import parse_piecewise
@@ -281,7 +281,9 @@ def _optimal(self: Relation, sign: int) -> MultiPwAff:
         return MultiPwAff._of_folded(self.param_names, whole, folded_optimum(cs[0], len(names), sign, names, space))
     if not names:
         return as_multi_pw_aff(Map._of((), [(whole, optimum(self, sign).parts[0][1])]))
-    return MultiPwAff._of(self.param_names, whole, union_cells(cs, len(names), sign, names, space)).coalesce()
+    cells = union_cells(cs, len(names), sign, names, space)
+    left = zip(apart([c for c, _ in cells]), cells, strict=True)
+    return MultiPwAff._of(self.param_names, whole, [(c, values) for cs, (_, values) in left for c in cs]).coalesce()
 
 
 PwMultiAff = MultiPwAff  # isl's name of a function whose outputs share their cells

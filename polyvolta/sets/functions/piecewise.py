@@ -358,8 +358,8 @@ class Piecewise(Shown, metaclass=Named):
             else:
                 groups.append((values, [c]))
         done = ((vs, self._set(cs).coalesce()) for vs, cs in groups)
-        merged = ((vs, apart(c for _, cs in found.parts for c in cs)) for vs, found in done)
-        return self._with((c, vs) for vs, cs in merged for c in cs)
+        merged = ((vs, apart([c for _, cs in found.parts for c in cs])) for vs, found in done)
+        return self._with((c, vs) for vs, left in merged for cs in left for c in cs)
 
     # ---- two functions
 

@@ -130,6 +130,24 @@ def test_an_inverse_layout_is_one_piece():
     assert inverse.as_map().is_equal(layout.reverse())
 
 
+def test_an_optimum_of_a_union_has_one_value_at_each_input():
+    """At i = 2 both pieces give -3, and one of them is said as -i - 1."""
+    m = Map(
+        "[N] -> { S[i] -> A[k] : -3 <= i, k <= 4 and exists (e : -2 <= e <= 3 and"
+        " (k + (i + k) mod 2 = 5e + 4i or N + e <= 0)) }"
+    )
+    f = m.lexmin_pw_multi_aff()
+    pieces = [d for d, _ in f.pieces]
+    assert all(d.is_disjoint(e) for k, d in enumerate(pieces) for e in pieces[:k])
+    brute = {
+        (N, i): min(ks)
+        for N in range(-4, 6)
+        for i in range(-3, 5)
+        if (ks := [k for k in range(-3, 5) for e in range(-2, 4) if k + (i + k) % 2 == 5 * e + 4 * i or N + e <= 0])
+    }
+    assert {(N, i): f(N=N, i=i)[0] for N, i in brute} == brute
+
+
 def test_maps_of_several_pieces():
     m = Map("{ [i] -> [i] : i >= 0; [i] -> [-i] : i <= 0 }").as_multi_pw_aff()
     assert (m(i=-5), m(i=0), m(i=4)) == ((5,), (0,), (4,))
