@@ -42,6 +42,7 @@ from polyvolta.sets.conjuncts.project import with_known_divs
 from polyvolta.sets.values.space import Space
 
 MISSED = 8  # values beyond its integers that a bound is looked at for
+FAR = 2  # values that are worth a row where only floors that iterators are made of say them
 SAID = {  # what holds the set of a node
     Domain: "domain",
     Context: "context",
@@ -132,15 +133,17 @@ def tighten(piece: Piece) -> None:
     known, system = Known(piece.columns), piece.system
     mine = {c for key, _, _ in piece.images.values() for c, _ in key if c >= LOCAL}
     _put_numbers(known, piece, mine)
-    if not system.mods and not piece.locals() - mine:
+    alone = {key[0][0] for key, _, _ in piece.images.values() if len(key) == 1}  # others are of a floor in an iterator
+    if not system.mods and not piece.locals() - alone:
         return
+    least = 1 if system.mods or piece.locals() - mine else FAR
     for row in [row for row in system.ineqs.items() if len(row[0]) == 1 and row[0][0][0] in mine]:
-        _moved(known, system, *row)
+        _moved(known, system, *row, least)
     sizes, plain = {piece.columns.ids[name] for name in piece.columns.sizes} & system.columns(), _outer(system)
     for key in [((c, sign),) for c in sorted(sizes) for sign in (-1, 1)]:
         most = known.given(system).greatest((), negated(key))
         if abs(most) != inf and not known.surely_excludes(_at(plain, key, floor(most))):
-            _moved(known, system, key, floor(most))
+            _moved(known, system, key, floor(most), least)
 
 
 def _put_numbers(known: Known, piece: Piece, mine: set[int]) -> None:
@@ -159,9 +162,9 @@ def _put_numbers(known: Known, piece: Piece, mine: set[int]) -> None:
     piece.settle()
 
 
-def _moved(known: Known, system: System, key: Key, const: int) -> None:
-    """A row `>= 0` that a system implies becomes one of it, as far as integers move it, if they do."""
-    if (least := least_at(known, system, key, const)) < const:
+def _moved(known: Known, system: System, key: Key, const: int, far: int) -> None:
+    """A row `>= 0` that a system implies becomes one of it, as far as integers move it, if that is so far."""
+    if (least := least_at(known, system, key, const)) <= const - far:
         system.ge(key, least)
 
 

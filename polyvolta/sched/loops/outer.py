@@ -18,6 +18,7 @@ from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Group, Lane
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
+from polyvolta.sched.loops.spans.alone import beyond_others
 from polyvolta.sched.loops.spans.cases import by_presence, by_sizes, by_strides, by_tests, by_values, by_widths
 from polyvolta.sched.loops.spans.few import by_order
 from polyvolta.sched.loops.spans.shadows import valued
@@ -49,7 +50,10 @@ class Outer(Isolation):
         if self.loop_type(k, group.lanes) == "unroll" and not self.typed("unroll", 0, group.lanes, k):
             return self.writer.searched([], lambda kn: by_presence(kn, group, k, self.columns[k], False), state.known)
         if self.loop_type(k, group.lanes) == "atomic":
-            return self.writer.searched([], lambda kn: by_values(kn, group, k, self.columns), state.known)
+            found = self.writer.searched([], lambda kn: by_values(kn, group, k, self.columns), state.known)
+            if found or not self.regions:
+                return found
+            return self.writer.searched([], lambda kn: beyond_others(kn, group, k, self.columns), state.known)
         if self.loop_type(k, group.lanes) not in ("default", "separate"):
             return ()
         search, known = self.writer.searched, state.known
@@ -100,9 +104,10 @@ class Outer(Isolation):
 
     def in_turn(self, k: int, group: Group, known: Known) -> List[Group]:
         """Lanes of one value each in the order of these, as a case of what is outside may say; others as a group."""
-        if group.cell is not None or not all(valued(lane.shadows[k], self.columns[k]) for lane in group.lanes):
-            return [group]
         loop_type = "atomic" if self.loop_type(k, group.lanes) == "atomic" else "default"
+        some = all if loop_type == "default" else any
+        if group.cell is not None or not some(valued(lane.shadows[k], self.columns[k]) for lane in group.lanes):
+            return [group]
         return groups(known, group.lanes, k, self.columns, loop_type, self.first(known, k)) or [group]
 
     def in_cases(self, cases: List[System], each: List[tuple[Ast, ...]], known: Known) -> tuple[Ast, ...]:

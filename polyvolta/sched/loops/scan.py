@@ -48,6 +48,7 @@ from polyvolta.sched.loops.needless.asking import without_needless
 from polyvolta.sched.loops.notation.names import plain
 from polyvolta.sched.loops.notation.widths import largest
 from polyvolta.sched.loops.parts.ways import without_ways
+from polyvolta.sched.loops.plainer.common import without_common
 from polyvolta.sched.loops.plainer.twice import said_once
 from polyvolta.sched.loops.result import Scan
 from polyvolta.sched.loops.rows.columns import Columns, numbered
@@ -273,6 +274,7 @@ def _walked(scanner: Callable[[], Scanner], domain: Domain, context: Set | None,
             body = one.searched(body, few_found_apart, first.known, pieces, body)
     if one.parted:
         body = one.searched(body, without_needless, one.known, body, spent() - before)
+        body = without_common(one.known, body) if branches else body
         body = said_once(body) if branches and not one.apart else body
     made = Scan(body, one.extents, {**one.ranges, **one.seen}, tuple(one.notes), one.params)
     return replace(made, largest=largest(made))

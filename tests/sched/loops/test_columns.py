@@ -31,3 +31,20 @@ def test_floors_that_are_a_row_apart_share_a_column_and_have_their_values():
         for n, m in product(range(-9, 13), range(-5, 6)):
             assert found.evaluate({"N": n, "M": m}) == e.evaluate({"N": n, "M": m})
     assert len(columns.floors) == 2
+
+
+def test_a_row_of_one_column_and_a_floor_of_it_bounds_the_column_where_it_rises_or_falls():
+    columns = Columns(["N"])
+    n, bounds = columns.name("N"), 0
+    for d, a, c, v, w, const in product((2, 3, 4), (1, -1, 2, 3), (0, 1, 3), (-3, -1, 1, 2), (-2, -1, 1, 2), (-9, 0, 7)):
+        row = columns.floor(d, ((n, a),), c)
+        key, rest = columns.of_one(((n, v), (row, w)), const)
+        holds = [v * x + w * ((a * x + c) // d) + const >= 0 for x in range(-60, 61)]
+        if len(key) == 1:
+            ((col, sign),), bounds = key, bounds + 1
+            assert col == n and holds == [sign * x + rest >= 0 for x in range(-60, 61)]
+        else:  # it neither rises nor falls at each step, or says the same at all
+            assert (key, rest) == (((n, v), (row, w)), const)
+            gaps = {v + w * (((a * (x + 1) + c) // d) - (a * x + c) // d) for x in range(12)}
+            assert min(gaps) < 0 < max(gaps) or gaps == {0}
+    assert bounds > 500

@@ -14,7 +14,7 @@ from polyvolta.sched.loops.rows.groups import cells
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.spans.alone import alone, at_end, of_one
-from polyvolta.sched.loops.spans.few import around_few, beside_few, between_numbers
+from polyvolta.sched.loops.spans.few import around_few, beside_few, between_numbers, outside
 from polyvolta.sched.loops.spans.holes import joined
 from polyvolta.sched.loops.spans.steady import steady
 from polyvolta.sched.loops.spans.telling import disjoint
@@ -32,6 +32,7 @@ RULES = {
     "joined": lambda known, some, r: disjoint(known, joined(known, some, COL, r.random() < 0.5)),
     "beside few": lambda known, some, _: beside_few(known, some, COL),
     "around few": lambda known, some, _: around_few(known, some, COL),
+    "outside": lambda _, some, __: next(outside(some, COL), None),
     "between numbers": lambda _, some, __: between_numbers(some, COL),
     "steady": lambda known, some, r: steady(known, some, COL, r.choice((1, 8))),
     "alone": lambda known, some, r: alone(known, some, COL, r.choice((1, 2)), r.random() < 0.5, r.random() < 0.5),

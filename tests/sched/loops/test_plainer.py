@@ -7,7 +7,10 @@ import pytest
 from polyvolta.sched.loops.ast import AnyOf, Call, Choice, Extreme, For, If
 from polyvolta.sched.loops.parts.alternatives import asks_less
 from polyvolta.sched.loops.plainer.by_one import by_one
+from polyvolta.sched.loops.plainer.common import without_common
 from polyvolta.sched.loops.plainer.twice import said_once
+from polyvolta.sched.loops.rows.columns import Columns
+from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
 from polyvolta.sets import aff, var
@@ -116,6 +119,50 @@ def test_events_at_the_last_rows_are_beside_one_call_each():
     made = found(EVENTS, *values, context="[M] -> { : M >= 5 }")
     assert str(made).count("R(") == 5
     assert "else" not in str(made)
+
+
+# ---- alternatives
+
+FEW, LEAST, MORE = ("ge", 2 - N), ("ge", -1 - N), ("ge", N - 3)  # N <= 2, N <= -1, N >= 3
+EVEN, THIRD = ("eq", T % 2), ("eq", T % 3)
+
+
+@pytest.mark.parametrize(
+    "alternatives, said",
+    [
+        (((LEAST,), (EVEN, FEW), (THIRD, FEW)), (FEW, AnyOf(((LEAST,), (EVEN,), (THIRD,))))),
+        (((EVEN, FEW), (FEW,), (THIRD, FEW)), (FEW,)),
+        (((LEAST,), (EVEN, FEW)), None),  # one says it
+        (((MORE,), (EVEN, FEW), (THIRD, FEW)), None),  # one does not need it
+        ((("ge", N - 9),), None),
+        (((("ge", N - 9),), (EVEN, MORE), (THIRD, MORE)), None),  # what holds at most sizes is one test more
+        (((("ge", -1 - c0),), (EVEN, ("ge", 2 - c0)), (THIRD, ("ge", 2 - c0))), None),  # it is no size
+    ],
+)
+def test_what_all_alternatives_need_of_few_sizes_is_asked_first(alternatives, said):
+    known = Known(Columns(["N", "T"], ["N", "T"]))
+    known.columns.loop(0)
+    node = If((AnyOf(alternatives),) if isinstance(alternatives[0][0], tuple) else alternatives, (A,))
+    found = without_common(known, (node, R))
+    assert found == ((node if said is None else If(said, (A,))), R)
+    assert said is not None or found[0] is node
+
+
+def test_an_alternative_that_is_asked_next_is_asked_once():
+    known = Known(Columns(["N", "T"], ["N", "T"]))
+    both, inner = AnyOf(((MORE,), (FEW, EVEN))), If((MORE,), (A,), (), (B,))
+    asked = If((MORE,), (A,), (), (If((FEW, EVEN), (B,)),))
+    assert without_common(known, (If((THIRD, both), (inner,)), R)) == (If((THIRD,), (asked,)), R)
+    assert without_common(known, (If((both,), (inner,)),)) == (asked,)
+    swapped = If((FEW, EVEN), (A,), (), (B,))
+    assert without_common(known, (If((both,), (swapped,)),)) == (If((FEW, EVEN), (A,), (), (If((MORE,), (B,)),)),)
+    for body in (
+        (If((both,), (inner,), (), (R,)),),  # where none holds there is another branch
+        (If((both,), (inner, R)),),
+        (If((both,), (If((MORE,), (A,)),)),),
+        (If((AnyOf(((MORE,), (FEW,), (EVEN,))),), (inner,)),),
+    ):
+        assert without_common(known, body) is body
 
 
 # ---- turns

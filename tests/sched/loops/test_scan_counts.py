@@ -331,7 +331,7 @@ TREES = {
              U[i] : N - 1 <= i <= 2 }", child: { schedule:
              "[{ S[i, j] -> [((i + 3) mod 4)]; T[i] -> [((i + 1) mod 2)]; U[i] -> [(i + 1)] },
              { S[i, j] -> [(j - 1)]; T[i] -> [(2*i)]; U[i] -> [(i mod 3)] }]" } }""",
-        {0: 88, 3: 44, 5: 16, 40: 16},
+        {0: 89, 3: 45, 5: 16, 40: 16},
     ),
     "two values of an outermost loop that are left where one statement goes on alone: no loop of these": (
         """{ domain: "[N, M] -> { S[i] : 0 <= i <= 2; T[i] : 1 <= i < M; T[i] : N = -1 and -2 <= i <= 1;
@@ -433,7 +433,7 @@ TREES = {
     "a floor of few values that a remainder of loops outside tells": (
         """{ domain: "[N] -> { S[i, j] : 0 <= i <= N and 0 <= j <= 8 and 2*j <= N + 3 }", child: { schedule:
              "[{ S[i, j] -> [(i - 2*floor(j/3))] }, { S[i, j] -> [(i mod 3)] }, { S[i, j] -> [(j)] }]" } }""",
-        {1: 38, 2: 53, 4: 105, 9: 249, 40: 982},
+        {1: 12, 2: 54, 4: 106, 9: 250, 40: 983},
     ),
     "values before those of a long loop, at large sizes": (
         """{ domain: "[N] -> { S[i, j] : N >= 3 and -2 <= i <= 0 and 0 <= j <= 3; T[];
@@ -569,7 +569,7 @@ TREES = {
     "a stride where a parameter is odd": (
         """{ domain: "[N] -> { S[i] : (N - i - floor((N + 2i)/4)) mod 3 = 1 and 0 <= 2i <= N + 1 }",
              child: { schedule: "[{ S[i] -> [(i)] }]" } }""",
-        {0: 1, 40: 1, 41: 13},
+        {0: 1, 40: 2, 41: 14},
     ),
     "a guard that asks for an odd parameter in two ways": (
         """{ domain: "[N] -> { S[i] : 0 <= 2i <= N + 1 }",
@@ -1029,7 +1029,7 @@ TREES = {
     "small sizes, and others that leave a loop a stride": (
         """{ domain: "[N] -> { S[i] : -2 <= i < N; T[i] : N - 1 <= i <= 1 }",
              child: { schedule: "[{ S[i] -> [(2i)]; T[i] -> [(floor(i/2))] }]" } }""",
-        {2: 5, 3: 7, 40: 44},
+        {2: 8, 3: 7, 40: 44},
     ),
     "a few values in a loop inside, which a long one with a stride has, too": (
         """{ domain: "[N] -> { S[i] : -N <= i <= N; T[i] : -1 <= i <= 3 }", child: { schedule:
@@ -1144,7 +1144,7 @@ TREES = {
         """{ domain: "[N] -> { S[i, j] : N <= i <= 3 and i - 1 <= j <= 1; T[i] : 0 <= i <= 1 }", child: { schedule:
              "[{ S[i, j] -> [(j)]; T[i] -> [(floor((3i + 1)/2) - 1)] },
                { S[i, j] -> [(-i)]; T[i] -> [(floor((3i)/2))] }]" } }""",
-        {0: 27, 2: 2, 3: 1, 40: 1},
+        {0: 28, 2: 2, 3: 1, 40: 1},
     ),
     "a remainder of sizes that a loop's last value leaves": (
         """{ domain: "[N] -> { S[i] : -1 <= i <= 1 }", child: { schedule: "[{ S[i] -> [(i)] }]", child: {
@@ -1344,7 +1344,7 @@ TREES = {
              T[i] : N <= 5 and 1 <= i <= 9 - N }", child: {
              schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)] }]", child: { sequence: [
              { filter: "{ S[i] }" }, { filter: "{ T[i] }" }, { filter: "{ U[i] }" } ] } } }""",
-        {2: 31, 3: 9, 5: 7, 9: 1},
+        {2: 24, 3: 9, 5: 7, 9: 1},
     ),
     "two numbers outside, at one of which something else runs": (
         """{ domain: "[N] -> { S[i] : 2 <= i < N or i = 0 < N }", child: { schedule:
@@ -1834,6 +1834,20 @@ TREES = {
              { S[i, j] -> [(i)]; T[i, j, k] -> [(-j)] }, { S[i, j] -> [(j)]; T[i, j, k] -> [(k + 1)] }]",
              child: { sequence: [ { filter: "{ S[i, j] }" }, { filter: "{ T[i, j, k] }" } ] } } } }""",
         {0: 38, 1: 44, 3: 56, 10: 98, 40: 278},
+    ),
+    "a value behind all others but at small sizes, in an atomic loop beside what is isolated": (
+        """{ domain: "[N] -> { S[i] : i mod 2 = 1 and N <= 2i <= N + 4; T[]; U[i] : 0 <= i <= 1 }", child: {
+             schedule: "[N] -> [{ S[i] -> [(i + 1)]; T[] -> [(N + 1)]; U[i] -> [((1 - N - 2i) mod 3)] }]",
+             options: "{ atomic[0]; isolate[[] -> [p0]] : 1 <= p0 <= 3; [isolate[] -> separate[0]] }", child: {
+             sequence: [ { filter: "{ U[i] }" }, { filter: "{ T[] }" }, { filter: "{ S[i] }" } ] } } }""",
+        {1: 21, 3: 4, 5: 7, 9: 7, 40: 7, 100: 7},
+    ),
+    "odd sizes, or odd values of an iterator, which one conjunction says": (
+        """{ domain: "[N] -> { T[i, j] : 0 <= i <= 2 and N <= 2j <= N + 2 }", child: { sequence: [
+             { filter: "[N] -> { T[i, j] : N mod 2 = 1; T[i, j] : j mod 2 = 1 }",
+               child: { schedule: "[{ T[i, j] -> [(floor(j/3))] }]" } },
+             { filter: "[N] -> { T[i, j] : N mod 2 = 0 and j mod 2 = 0 }" } ] } }""",
+        {1: 5, 5: 5, 10: 9, 40: 9},
     ),
 }
 

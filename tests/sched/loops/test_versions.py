@@ -31,6 +31,27 @@ def test_a_value_at_which_loops_find_little_is_apart(monkeypatch):
     assert {n: counted(shared.body, {"N": n}) for n in (1, 2, 9)} == {1: 115, 2: 146, 9: 765}
 
 
+ROW = """{ domain: "[N, M] -> { S[i, j] : M >= 1 and 0 <= i < N and j = 0; S[i, j] : i >= -1 and 2i <= N + 1
+    and 1 <= j < M; T[i, j] : i <= 1 and M <= 2i <= M + 3 and 0 <= j <= 3 }", child: { sequence: [
+  { filter: "[N, M] -> { S[i, j] : 2j <= N - M + 2*floor(j/2) + 2 }" },
+  { filter: "[N, M] -> { S[i, j] : 2j >= N - M + 2*floor(j/2) + 3 }", child: {
+    schedule: "[{ S[i, j] -> [(floor((((-2i) mod 3) + 1)/4))] }, { S[i, j] -> [(floor(((j + 1) mod 2)/4))] }]", child: {
+    schedule: "[{ S[i, j] -> [((-2i) mod 3) + 1] }, { S[i, j] -> [((j + 1) mod 2)] }]" } } },
+  { filter: "{ T[i, j] }", child: { guard: "[N] -> { [] : N mod 4 = 3 }" } } ] } }"""
+
+
+def test_where_another_size_may_be_large_few_tests_for_each_call_are_enough(monkeypatch):
+    """At M = 1 a row of N points is left of N*M; where one size is all there are, that is a few calls."""
+    tree = Schedule.parse(ROW)
+    found, at = scan(tree), [(1, 1), (10, 1), (100, 1), (10, 10), (1, 10)]
+    for n, m in [(n, m) for n in range(-2, 8) for m in range(-1, 6)]:
+        assert deviation(tree, found, {"N": n, "M": m}) is None
+    assert [counted(found.body, {"N": n, "M": m}) for n, m in at] == [5, 14, 104, 186, 73]
+    monkeypatch.setattr("polyvolta.sched.loops.scan.value_apart", lambda *_: None)
+    shared = scan(tree)
+    assert [counted(shared.body, {"N": n, "M": m}) for n, m in at] == [16, 57, 462, 185, 72]
+
+
 N, C = var("N"), var("c0")
 S, T = Call("S", (C,)), Call("T", ())
 

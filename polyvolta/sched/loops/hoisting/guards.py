@@ -20,26 +20,41 @@ from polyvolta.sched.tree import Band, Domain, Extension, Filter, Guard, Member,
 from polyvolta.sets import Aff, Set
 from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise, uses
 
+CASES = 3  # conjunctions of sizes that are asked above all bands
+
 
 def met(root: Domain) -> Domain:
     """The tree with the instances alone that guards below its bands let pass, of those that speak of sizes alone.
 
     An extension adds what it adds where any instance comes by: the domain of a tree that has one stays as it is. So do
-    the instances of a statement that would be in more pieces, or that guards let pass anyway.
+    the instances of a statement that would be in more pieces, or that guards let pass anyway. If all of several
+    statements meet guards, and some would be in more pieces, these are asked above all bands as well.
     """
     names = [space.out.name or "" for space, _ in root.domain.parts]
     asked = {} if _extends(root) else _asked(root.child, names, ())
     if not asked:
         return root
     parts: list[Set] = []
+    whole = True
     for name, (space, pieces) in zip(names, root.domain.parts, strict=True):
         part = root.domain._of(root.domain.param_names, [(space, pieces)])
         if name in asked:
             left = part.intersect_params(asked[name]).coalesce()
-            if sum(len(some) for _, some in left.parts) <= len(pieces) and not part <= left:
+            if sum(len(some) for _, some in left.parts) > len(pieces):
+                whole = False
+            elif not part <= left:
                 part = left
         parts.append(part)
-    return replace(root, domain=reduce(or_, parts))
+    child = root.child if whole or len(asked) < max(2, len(names)) else _guarded(root.child, list(asked.values()))
+    return replace(root, domain=reduce(or_, parts), child=child)
+
+
+def _guarded(child: Node, asked: Sequence[Set]) -> Node:
+    """A tree under what one of some guards asks of sizes, if these are a few conjunctions."""
+    sizes = reduce(or_, asked).coalesce()
+    if [len(pieces) for _, pieces in sizes.parts] not in ([k] for k in range(1, CASES + 1)):
+        return child
+    return Guard(Set._of(sizes.param_names, sizes.parts), child)
 
 
 def _extends(node: Node) -> bool:

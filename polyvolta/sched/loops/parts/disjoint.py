@@ -3,6 +3,7 @@
     0 <= i <= N, and 4 <= i and 2i <= N + 5                           the first one, and i = 4 at N = 3
     0 <= i <= N, and i mod 3 <= 1 and 3*M <= i <= 3*M + 9             the first one is whole: it has no remainder
     1 <= j <= 2, and even i with j = 3                                both as they are: not j <= 3 - i mod 2
+    odd N, and odd i                                                  odd i where N is even: not N mod 2 + i mod 2 >= 1
 
 A loop over a part of a conjunct asks for all that it says, so that a floor in a part is tested or is a stride there.
 """
@@ -57,12 +58,17 @@ def disjoint(s: Set | Map, space: Space, conjuncts: Sequence[Conjunct]) -> Seque
 
 
 def _mixed(c: Conjunct, iterators: int) -> bool:
-    """Whether an inequality has a floor of some iterators, the last dimensions, and another one, or a floor of it."""
+    """Whether an inequality has a floor of some iterators, the last dimensions, and another one, or a floor of it; or
+    halves of iterators beside halves of sizes alone, by which odd sizes and odd iterators are one.
+    """
     first, base = 1 + c.n - iterators, 1 + c.n
     for row in c.ineqs:
-        each = [row] + [div[1] for v, div in zip(row[base:], c.divs, strict=True) if v and div is not None]
-        of, *floors = [{at for at in range(first, min(base, len(e))) if e[at]} for e in each]
+        divs = [div for v, div in zip(row[base:], c.divs, strict=True) if v and div is not None]
+        each = [{at for at in range(first, min(base, len(e))) if e[at]} for e in (row, *[e for _, e in divs])]
+        of, *floors = each
         if any(some and some != of.union(*floors) for some in floors):
+            return True
+        if any(floors) and not all(floors) and all(d == 2 for d, _ in divs):
             return True
     return False
 

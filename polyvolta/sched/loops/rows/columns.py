@@ -154,6 +154,37 @@ class Columns:
                 key, const = tuple([(k, w // g) for k, w in key]), const // g
         return key, const
 
+    def of_one(self, key: Key, const: int) -> Row:
+        """The row `>= 0` without a floor of the one column it speaks of, where it holds up to a value, or from one on.
+
+        >>> columns = Columns(["N"])
+        >>> N = columns.name("N")
+        >>> row = columns.floor(4, ((N, 1),), 3)
+        >>> columns.aff(*columns.of_one(((N, -1), (row, 1)), 4))  # N <= floor((N + 3)/4) + 4
+        Aff('6 - N')
+        """
+        if len(key) != 2 or key[0][0] in self.floors or key[1][0] not in self.floors:
+            return key, const
+        (col, v), (floor, w) = key
+        den, inner, c = self.floors[floor]
+        if len(inner) != 1 or inner[0][0] != col:
+            return key, const
+        a = inner[0][1]
+        steps = [v + w * (a // den), v + w * -(-a // den)]  # from one value to the next
+        sign = 1 if min(steps) >= 0 else -1 if max(steps) <= 0 else 0
+        if not sign or not any(steps):
+            return key, const
+
+        def holds(x: int) -> bool:
+            return v * x + w * ((a * x + c) // den) + const >= 0
+
+        x = -(const * den + w * c) * sign // (abs(v * den + w * a) or 1)  # over the rationals, but for what is rounded
+        while holds(sign * x):
+            x -= 1
+        while not holds(sign * x):
+            x += 1
+        return ((col, sign),), -x
+
     def floors_of(self, col: int) -> set[int]:
         """The floors in which a column is, be it in one that is in them.
 

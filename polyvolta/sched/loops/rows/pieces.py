@@ -436,7 +436,9 @@ def system_of(columns: Columns, c: Conjunct, values: Sequence[tuple[Key, int]]) 
     piece = Piece.of(columns, "", (), [(*v, 1) for v in values], c)
     piece.promote(lambda key: not local(key))
     if not c.known or not piece.locals():
-        return piece.system
+        found = piece.system
+        found.ineqs = System(columns.of_one(*row) for row in found.ineqs.items()).ineqs
+        return found
     out = System()  # equalities have tied floors together: as it stands, then
     table: list[Value] = [((), 1, 1), *((*v, 1) for v in values)]
     for div in filter(None, c.divs):

@@ -3,6 +3,8 @@
     S1[i] -> [i] for n <= i <= 3, S2[] -> [1]                   where n is 3 at most one loop, and S2 alone elsewhere
     S1[i] -> [i] for i <= n, S2[] -> [0], S3[] -> [n]           what S1 has between them, in a loop of its own
     S1[i] -> [i], S2[] -> [n], S3[i] -> [i] for i < n           an innermost one to n - 1, and what is at n
+    S1[i] -> [i] for 2*i <= n + 6, S2[] -> [n + 1], atomic      where n is 5 or more S1, and S2 behind; else one loop
+    but for 1 to 3, which are isolated
 
 A loop of all would ask at each value of the others whether it is one of that statement's, or run on where sizes leave
 these nothing.
@@ -15,13 +17,15 @@ from functools import partial, reduce
 from itertools import islice, product
 
 from polyvolta.sched.loops.conditions import beyond
+from polyvolta.sched.loops.hoisting.needs import seldom
 from polyvolta.sched.loops.rows.bounds import bounds
 from polyvolta.sched.loops.rows.columns import Row
 from polyvolta.sched.loops.rows.known import Known, difference, sides
-from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated
+from polyvolta.sched.loops.rows.lanes import Group, Lane
+from polyvolta.sched.loops.rows.linear import LOOP, System, coefficient, negated, plus, without
 from polyvolta.sched.loops.rows.order import Compared, First
-from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined
+from polyvolta.sched.loops.rows.strides import grid
+from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
 from polyvolta.sched.loops.spans.shadows import span, valued
 from polyvolta.sched.loops.spans.telling import disjoint, hull, left_of, telling, width
 
@@ -172,6 +176,44 @@ def at_end(known: Known, shadows: Sequence[System], col: int, once: bool) -> lis
                     there, others = System(eqs=[(key, const)]), System([(towards[0], towards[1] - 1)])
                     dense = few_holes(known, [s.copy().add(others) for s in several], col, once)
                     return [there, others] if dense else None
+    return None
+
+
+def beyond_others(known: Known, group: Group, k: int, columns: Sequence[int]) -> list[System]:
+    """Sizes at which the one value of a statement is behind all that others have, or before it, and all other sizes, if
+    these are few and a loop of all may be long; empty where there are none.
+
+    Of S[i] -> [i] for 4 <= i and 2*i <= n + 6 and T[] -> [n + 1] an atomic loop of both asks at each value which has
+    it, though T is behind S wherever n is 5 or more. What is inside is written in each case: where all of a band is to
+    be one loop, it is; this is for what stands beside values that it isolates, and so in several anyway.
+    """
+    col, each = columns[k], dict[str, list[Lane]]()
+    for lane in group.lanes if group.cell is None else ():
+        each.setdefault(lane.piece.statement, []).append(lane)
+    for name, lanes in each.items() if len(each) > 1 else ():
+        if len(values := {grid(known, lane.shadows[k], col) for lane in lanes}) > 1:
+            continue
+        ((step, value),) = values
+        others = [lane.shadows[k] for other, some in each.items() if other != name for lane in some]
+        if step or not long(known, [lane.shadows[k] for lane in group.lanes], col):
+            continue
+        for sign in (1, -1):
+            rows = [_apart(known, s, col, value, sign) for s in others]
+            some = dict.fromkeys(row for row in rows if row is not None and not known.implies(*row))
+            if None not in rows and 0 < len(some) <= VERSIONS:
+                there = System(some)
+                return [there, *difference(known, System(), [*there.every_ge()])]
+    return []
+
+
+def _apart(known: Known, s: System, col: int, value: Row, sign: int) -> Row | None:
+    """A row that holds but at few sizes, by which a value is behind all of a system's column (1), or before it (-1)."""
+    for key, const in s.every_ge():
+        v = coefficient(key, col)
+        if v * sign < 0:
+            row = plus(-1, without(key, col), -v, value[0]), -const - v * value[1] - 1
+            if known.implies(*row) or (known.columns.of_sizes(row[0]) and seldom(known, negated(row[0]), -row[1] - 1)):
+                return row
     return None
 
 

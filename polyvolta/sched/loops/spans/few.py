@@ -8,6 +8,7 @@
     S[i] -> [i] for 0 <= 6i <= N, T[i] -> [i] for -2 <= i <= 3, an atomic band below    to -1, both, and T alone to 3
     S[k, i] -> [k, i], T[k] -> [k, k] inside a loop over k, a band below separate   to k - 1, at k, and from k + 1 on
     S[] -> [n/3, 1], T[] -> [(n + 1)/3, 0]          where n/3 is less S, T; elsewhere T, S
+    S[k, i] -> [k, i] for k <= 1, others inside a loop over k, and holes in no order of sizes    to k = 1, from 2 on
 
 A separate loop has cells by which statements have values in it, and what they say of loops outside is decided there,
 too: S would be told apart at each of its many values by whether it is at 2, before it or after it. And each filter has
@@ -16,7 +17,7 @@ a test of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial, reduce
 from itertools import compress, pairwise, permutations
@@ -24,7 +25,7 @@ from itertools import compress, pairwise, permutations
 from polyvolta.sched.loops.rows.groups import in_order
 from polyvolta.sched.loops.rows.known import Known, difference
 from polyvolta.sched.loops.rows.lanes import Group, Lane, in_cell
-from polyvolta.sched.loops.rows.linear import System, coefficient, plus
+from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, System, coefficient, plus
 from polyvolta.sched.loops.rows.order import First, ends
 from polyvolta.sched.loops.rows.strides import common_stride, grid
 from polyvolta.sched.loops.spans.holes import MANY, ONCE, joined, many
@@ -142,6 +143,18 @@ def between_numbers(shadows: Sequence[System], col: int) -> list[System] | None:
         return None
     some = pairwise(sorted({*lows, *highs}))
     return [System([(((col, 1),), -low), (((col, -1),), high - 1)]) for low, high in some]
+
+
+def outside(shadows: Sequence[System], col: int) -> Iterator[list[System]]:
+    """Values of a loop outside to which numbers bind some shadows, and those above; those of inner loops first.
+
+    Of S[k, i] -> [k, i] for -1 <= k <= 1 these are k <= 1, and k >= 2.
+    """
+    seen = {c for s in shadows for c in s.columns() if LOOP <= c < FLOOR and c < col}
+    for c in sorted(seen, reverse=True):
+        most = max([high for s in shadows if (high := ends(s, c)[1]) is not None], default=None)
+        if most is not None:
+            yield [System([(((c, -1),), most)]), System([(((c, 1),), -most - 1)])]
 
 
 def around_places(known: Known, lanes: Sequence[Lane], k: int, col: int, once: bool) -> list[System] | None:

@@ -44,7 +44,7 @@ from polyvolta.sched.loops.rows.linear import System
 from polyvolta.sched.loops.rows.order import First
 from polyvolta.sched.loops.spans.alone import SOME, alone, asked, at_end, mixed, of_one
 from polyvolta.sched.loops.spans.cases import by_many, by_sizes
-from polyvolta.sched.loops.spans.few import around_few, around_places, between_numbers
+from polyvolta.sched.loops.spans.few import around_few, around_places, between_numbers, outside
 from polyvolta.sched.loops.spans.holes import ONCE, few_holes, joined, long
 from polyvolta.sched.loops.spans.numbers import around_numbers, at_numbers, beside_numbers, both_values, few_copies
 from polyvolta.sched.loops.spans.shadows import MANY, one_each, shadows_and_remainders, shadows_of, span, valued, within
@@ -296,9 +296,10 @@ def _of_one(loop: Shared) -> Items | None:
 def _without_holes(loop: Shared) -> Items | None:
     """Where a loop would run through many values that none has, loops that don't: pieces of the union.
 
-    That is so where it has no such pieces as well, or too many: then it stays one. Of a piece of an innermost one that
-    several share, what all have is apart (`steady`), and of an outermost one what one has beside two (`tails`). Of more
-    than `TOLD` shadows pieces that are not found in so many `PROGRAMS` are those around holes at some sizes (`Gaps`).
+    That is so where it has no such pieces as well, or too many: then it stays one, or values of a loop outside tell two
+    apart. Of a piece of an innermost one that several share, what all have is apart (`steady`), and of an outermost one
+    what one has beside two (`tails`). Of more than `TOLD` shadows pieces that are not found in so many `PROGRAMS` are
+    those around holes at some sizes (`Gaps`).
     """
     known, col = loop.known, loop.col
     try:
@@ -307,6 +308,8 @@ def _without_holes(loop: Shared) -> Items | None:
         cells = _of_many(loop)
     if cells is None:
         return None
+    if not cells and not loop.place.outermost:
+        return _beside_few_outside(loop)
     items = [some for lanes in loop.within(cells) or [] for some in loop.tails(lanes, OTHERS[0])]
     if not loop.place.innermost or len(items) < 2:
         return items
@@ -315,6 +318,19 @@ def _without_holes(loop: Shared) -> Items | None:
         cells = steady(known, shadows_of(known, lanes, loop.k, col), col, ONCE)
         out += [lanes] if cells is None else within(known, lanes, cells, loop.k, col)
     return out
+
+
+def _beside_few_outside(loop: Shared) -> Items:
+    """What is at few values of a loop outside, and at all others, where some have nothing; each cut as a loop is.
+
+    The others may have pieces, or an order, that all do not have. None where all have something at others, too.
+    """
+    where = loop.k, loop.columns, loop.first, loop.place
+    for cells in outside(loop.shadows, loop.col):
+        items = loop.within(cells) or []
+        if len(items) == 2 and len(items[1]) < len(loop.lanes):
+            return [g.lanes for lanes in items for g in parted(loop.known, Group(lanes), *where)]
+    return []
 
 
 def _pieces(loop: Shared) -> list[System] | None:
@@ -335,8 +351,11 @@ def _of_many(loop: Shared) -> list[System] | None:
 
 
 def _by_sizes(loop: Shared) -> Items | None:
-    """In an outermost loop small sizes, at which others have no loop, or have it in wider steps."""
-    return loop.within(by_sizes(loop.known, loop.lanes, loop.k, loop.columns)) if loop.place.outermost else None
+    """In an outermost loop small sizes, at which others have no loop, or have it in wider steps; and their tails."""
+    if not loop.place.outermost:
+        return None
+    items = loop.within(by_sizes(loop.known, loop.lanes, loop.k, loop.columns))
+    return items and [some for lanes in items for some in loop.tails(lanes)]
 
 
 def _alone(loop: Shared) -> Items | None:

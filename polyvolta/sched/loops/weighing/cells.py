@@ -23,11 +23,12 @@ from polyvolta.sched.loops.weighing.large import places
 from polyvolta.sched.loops.weighing.sizes import counted
 
 SIZES = (1, 1), (2, 2), (3, 3), (5, 5), (9, 9), (1, 4), (4, 1), (7, 3), (40, 3)  # at which codes are run, in turn
-APART = (2, 21), (21, 2)  # the same, one small beside the other
+APART = (1, 21), (2, 21), (21, 1), (21, 2)  # the same, one small beside the other
 LONG = 4000  # tests beyond which they are not counted
 SOME, MOST = 200, 2000  # the same, beyond which code is not looked at: at the former sizes, and at these
 FEW, EACH, LITTLE = 10, 6, 4  # tests that are few, and few more for each call; so many are where others are better
 LESS, TOTAL = 0.4, 0.55  # of them at one size, and in all or on average, are worth another text
+LONGER, ALIKE = 1.5, 0.75  # times the length up to which so much of them in all, or on average, is
 HARDLY, MORE = 1.1, 2  # times as many, and so many, are hardly more
 TIMES, SHORT = 4, 30  # times the length, and what is short anyway
 UNTIDY = 1.25  # times as long as it is at last code may be before it is tidied
@@ -60,8 +61,9 @@ def _most(body: Sequence[Ast]) -> int:
 def denser(known: Known, body: Sequence[Ast], other: Sequence[Ast]) -> bool:
     """Whether code tests much more than other code at one of these sizes, and in all or on average.
 
-    At none it tests less, but for a few tests, or where the others are few for their calls, too. Where one size is
-    small beside another tests are many: all are those with either of these, as one such place would outweigh the other.
+    At none it tests less, but for a few tests, or where the others are few for their calls, too. Of code that is hardly
+    longer less is enough in all. Where one size is small beside another tests are many: all are those with either of
+    these, as one such place would outweigh the other.
     """
     if length(other) > _most(body):
         return False
@@ -71,7 +73,8 @@ def denser(known: Known, body: Sequence[Ast], other: Sequence[Ast]) -> bool:
         return False
     mean = prod([(b + 1) / (a + 1) for a, b, _ in both]) ** (1 / len(both))
     whole = [[*alike, one] for one in apart] or [alike]
-    if min(mean, *[sum([b for _, b, _ in some]) / max(1, sum([a for a, _, _ in some])) for some in whole]) > TOTAL:
+    most = TOTAL if length(other) > LONGER * length(body) else ALIKE
+    if min(mean, *[sum([b for _, b, _ in some]) / max(1, sum([a for a, _, _ in some])) for some in whole]) > most:
         return False
     return all(b <= max(HARDLY * a + MORE, FEW + LITTLE * calls) for a, b, calls in both)
 

@@ -16,7 +16,7 @@ make several anyway; a text that is longer; and another scan, of few instances, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -30,13 +30,16 @@ from polyvolta.sets import var
 
 VALUES = 1, 2, 3, 4, 5  # of a size, of which one may be apart
 MOST = 2  # of them; where tests are many at more, no value is the reason
-FEW, EACH = 20, 6  # tests that are few in all, and for each call
+FEW, EACH, FREE = 20, 6, 4  # tests that are few in all, for each call, and for each more as another size grows
 IDLE = 0.2  # of them find nothing, at least: loops of one iteration in one another make two each, and none for nothing
+PLAIN = 30  # loops, conditions and calls up to which that is so; code of more has cases of sizes anyway
 LONG = 200  # tests beyond which they are not counted
 GREATER, FEWER, FAR = (11, 13, 17), 0.7, 2000  # sizes that make fewer tests for each call; tests that are not counted
-LESS = 0.25  # of them, the one that tells the value counted, are worth another text
+LESS = 0.25  # of those beyond one for each call, the one that tells the value counted, are worth another text
 BESIDE, SEVERAL = (1, 2, 3, 4, 5, 6, 7, 9, 40), 4  # other values; tests of them beside which one more is little
 SHORT = 12  # what is short beside any code
+
+Counts = tuple[Mapping[str, int], float, int, int]  # sizes, and the tests there, those for nothing, and the calls
 
 
 def value_apart(
@@ -49,37 +52,50 @@ def value_apart(
     make : the code where some rows hold; none where it can't be said.
     once : whether loops are to stand once (`atomic`): beside them stands code without any.
     """
-    found: list[tuple[float, str, int, list[tuple[Mapping[str, int], float]]]] = []
+    found: list[tuple[float, str, int, Sequence[Counts]]] = []
     for name in sorted(known.columns.sizes):
-        said: dict[int, list[tuple[float, Mapping[str, int], float]]] = {}
+        said: dict[int, tuple[float, Sequence[Counts]]] = {}
         for v in VALUES:
-            each = list(_many(body, where(known, name, v)))
-            if each and all(many for many, _, _ in each):
-                said[v] = each
+            each = _counted(body, where(known, name, v))
+            if (many := _many(each, length(body))) > 0:
+                said[v] = many, each
             if len(said) > MOST:
                 break
-        for v in said if len(said) <= MOST else ():
-            many = max([many for many, _, _ in said[v]])
-            if _little(known, body, name, v) and not _recurs(known, body, name, many):
-                found.append((-many, name, v, [one[1:] for one in said[v]]))
+        for v, (many, each) in said.items() if len(said) <= MOST else ():
+            if _little(known, body, name, v) and not _recurs(known, body, name, max(t / n for _, t, _, n in each)):
+                found.append((-many, name, v, each))
     if not found:
         return None
     _, name, v, each = min(found, key=lambda one: one[:3])
     inside = make(System(eqs=[(((known.columns.ids[name], 1),), -v)]))
-    less = all(counted(inside, at, LONG)[0] + 2 <= LESS * (tests + 1) for at, tests in each)
+    less = all(counted(inside, at, LONG)[0] - calls + 2 <= LESS * (tests - calls + 1) for at, tests, _, calls in each)
     if not inside or not less or length(inside) > max(SHORT, length(body)) or (once and has_loops(inside)):
         return None
     return _put(body, name, v, inside)
 
 
-def _many(body: Sequence[Ast], places: Iterable[Mapping[str, int]]) -> Iterator[tuple[float, Mapping[str, int], float]]:
-    """The tests for each call that code makes at some sizes, and all; 0 at the first at which they are not many."""
-    for at in places:
-        tests, idle, calls = counted(body, at, LONG)
-        many = calls and inf > tests > max(FEW, EACH * calls) and idle >= IDLE * tests
-        yield tests / calls if many else 0, at, tests
-        if not many:
-            return
+def _counted(body: Sequence[Ast], places: Iterable[Mapping[str, int]]) -> Sequence[Counts]:
+    """The tests that code makes at some sizes, those for nothing, and the calls; none where it calls nothing at some,
+    or tests are too many.
+    """
+    each = [(at, *counted(body, at, LONG)) for at in places]
+    return each if all(calls and tests < inf for _, tests, _, calls in each) else []
+
+
+def _many(each: Sequence[Counts], size: int) -> float:
+    """How many tests code makes for each call, if these are many; 0 where they are not, or too few are for nothing.
+
+    Where other sizes may be large it is how many more there are for each call more.
+    """
+    part = IDLE if size <= PLAIN else 0
+    if not each or any(idle < part * tests for _, tests, idle, _ in each):
+        return 0
+    if all(tests > max(FEW, EACH * calls) for _, tests, _, calls in each):
+        return max(tests / calls for _, tests, _, calls in each)
+    (_, tests, _, calls), *_, (_, more, _, most) = *each, each[-1]
+    return (
+        (more - tests) / (most - calls) if most > calls and more > FEW and more - tests > FREE * (most - calls) else 0
+    )
 
 
 def _recurs(known: Known, body: tuple[Ast, ...], name: str, many: float) -> bool:
