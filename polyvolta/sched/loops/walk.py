@@ -46,7 +46,7 @@ from polyvolta.sched.loops.parts.merging import together
 from polyvolta.sched.loops.rows.columns import Columns
 from polyvolta.sched.loops.rows.known import Known
 from polyvolta.sched.loops.rows.lanes import Lane
-from polyvolta.sched.loops.rows.linear import System, local
+from polyvolta.sched.loops.rows.linear import FLOOR, LOOP, System, local
 from polyvolta.sched.loops.rows.order import in_turn
 from polyvolta.sched.loops.rows.pieces import Piece, Value
 from polyvolta.sched.loops.spans.turns import as_one, asked_of_each, meet
@@ -112,6 +112,16 @@ class Scanner(Writer):
         if len(found) != 1:
             return known
         return known.given(found[0])
+
+    def at_one_value(self, known: Known, context: Set, prefix: Sequence[Aff]) -> System:
+        """The values of loops outside that a context says to be one number.
+
+        At all others of their values nothing comes by, so that they are tested, and loops outside have an end by it.
+        """
+        found = systems(self.columns, context, prefix, self.schedule)
+        eqs = [(key, const) for s in found if len(found) == 1 for key, const in s.eqs if len(key) == 1]
+        eqs = [(key, const) for key, const in eqs if LOOP <= key[0][0] < FLOOR and not known.implies_zero(key, const)]
+        return System(eqs=eqs)
 
     # ---- the walk
 
@@ -219,6 +229,8 @@ class Scanner(Writer):
             conditions = stated(self.columns, reached[0], self.tidy)
             state = state.knowing(reached[0])
         known = self.assuming(state.known, context, state.prefix)
+        if self.parted and not apart:
+            conditions += stated(self.columns, self.at_one_value(state.known, context, state.prefix), self.tidy)
         if known is not state.known:
             if known.tableau([]).empty:  # what comes by contradicts what is known
                 return ()

@@ -36,7 +36,8 @@ def test_floors_that_are_a_row_apart_share_a_column_and_have_their_values():
 def test_a_row_of_one_column_and_a_floor_of_it_bounds_the_column_where_it_rises_or_falls():
     columns = Columns(["N"])
     n, bounds = columns.name("N"), 0
-    for d, a, c, v, w, const in product((2, 3, 4), (1, -1, 2, 3), (0, 1, 3), (-3, -1, 1, 2), (-2, -1, 1, 2), (-9, 0, 7)):
+    of = (2, 3, 4), (1, -1, 2, 3), (0, 1, 3), (-3, -1, 1, 2), (-2, -1, 1, 2), (-9, 0, 7)
+    for d, a, c, v, w, const in product(*of):
         row = columns.floor(d, ((n, a),), c)
         key, rest = columns.of_one(((n, v), (row, w)), const)
         holds = [v * x + w * ((a * x + c) // d) + const >= 0 for x in range(-60, 61)]

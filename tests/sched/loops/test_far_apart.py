@@ -32,6 +32,7 @@ DRAWN = {  # (seed, number): tests at sizes
         {(1000, 1): 1004, (1, 1): 5, (9, 9): 307},
     ),
     "guards of several statements that let none pass": ((1039013, 139), {(2, 2): 3, (9, 9): 3, (5, 4): 186}),
+    "a context below loops, which promises one value of one of them": ((1039015, 80), {(10, 0): 58, (1000, 0): 116}),
 }
 
 

@@ -5,6 +5,7 @@ import pytest
 from polyvolta.sched import Schedule, insert_context, scan
 from polyvolta.sched.errors import BadArgument, NotScannable
 from polyvolta.sets import Set, budget
+from tests.sched.loops.counting import counted
 from tests.sched.loops.oracle import assert_scans, deviation
 
 ONE = Set("[N] -> { : N >= 1 }")
@@ -123,3 +124,16 @@ def test_a_block_is_asked_for_alike_by_all_its_threads():
     assert [line.strip() for line in lines if "%" in line and "define" not in line] == ["if ((b - c0) % 4 == 0)"]
     for at in ({"N": 70, "b": 1, "t": 3}, {"N": 40, "b": 0, "t": 32}):
         assert deviation(tree, found, at) is None
+
+
+def test_a_value_of_a_loop_outside_that_a_context_promises_is_asked_for_so_that_the_loop_ends():
+    """Beyond the third tile neither the guard nor the context lets anything come by."""
+    tree = Schedule.parse(
+        """{ domain: "[N] -> { S[i] : 0 <= i <= N }", child: {
+             schedule: "[{ S[i] -> [(floor(i/8))] }, { S[i] -> [(i mod 8)] }]", child: { sequence: [
+             { filter: "{ S[i] : i mod 8 <= 3 }", child: { guard: "{ [a, b] : a <= 2 }" } },
+             { filter: "{ S[i] : i mod 8 >= 4 }", child: { context: "{ [a, b] : a = 0 }" } } ] } } }"""
+    )
+    loops = scan(tree)
+    assert [counted(loops.body, {"N": n}) for n in (3, 20, 100, 1000)] == [11, 58, 67, 67]
+    assert "else if (c0 == 0)" in str(loops)
