@@ -74,6 +74,7 @@ def _piece(columns: Columns, s: Set | Map, space: Space, c: Conjunct, prefix: Se
     values = [(*v, 1) for v in rows(columns, s.param_names, prefix if space.inp else ())]
     piece = Piece.of(columns, space.out.name or "", space.out.dims, values, c)
     piece.promote(lambda key: outside(key, len(prefix)))
+    piece.system.ineqs = System(columns.of_one(*row) for row in piece.system.ineqs.items()).ineqs
     return piece
 
 

@@ -211,10 +211,11 @@ def _scanned(
 ) -> Scan:
     """The loops of a tree; their variables are called like none of the `avoided`."""
     assert isinstance(schedule.root, Domain)
+    asked: Set | None = None
     if parted and not mapped_names(schedule.root):
         root = schedule.root
         with suppress(BudgetExceeded):  # guards of many pieces stay where they are
-            root = bounded(int(min(PART * left(), MET)), met, root)
+            root, asked = bounded(int(min(PART * left(), MET)), met, root)
         root = root if apart else without_ways(root)
         schedule = schedule if root is schedule.root else replace(schedule, root=root)
     assert isinstance(schedule.root, Domain)
@@ -228,6 +229,7 @@ def _scanned(
     def scanner() -> Scanner:
         one = Scanner(schedule, context, given, parted, apart)
         one.columns.avoid(avoided)
+        one.asked = asked
         if scanners:  # its searches have the steps that those before left, however few all of it may take
             one.spare = scanners[0].spare
         scanners.append(one)
@@ -392,7 +394,7 @@ def _finished(
     scanner: Scanner, known: Known, domain: Domain, pieces: Sequence[Piece], branches: bool
 ) -> tuple[Ast, ...]:
     """The code of a tree where sizes are known to be so, with conditions where they first hold."""
-    body = scanner.visit(domain.child, (0,), State(tuple(pieces), known))
+    body = scanner.whole(domain.child, State(tuple(pieces), known))
     sizes = needed_by_all(known, body)
     if has_rows(sizes):
         conditions = stated(scanner.columns, sizes, scanner.tidy)

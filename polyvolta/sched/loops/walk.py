@@ -87,6 +87,7 @@ class Scanner(Writer):
         apart: bool = False,
     ) -> None:
         self.schedule, self.parted, self.apart = schedule, parted, apart
+        self.asked: Set | None = None  # of sizes above all bands
         names = mapped_names(schedule.root)
         params = dict.fromkeys([*(context.param_names if context is not None else ()), *parameters(schedule.root)])
         self.params = tuple(params)
@@ -124,6 +125,13 @@ class Scanner(Writer):
         return System(eqs=eqs)
 
     # ---- the walk
+
+    def whole(self, node: Node, state: State) -> tuple[Ast, ...]:
+        """The code for all of a tree, under what is asked of sizes above all bands (`hoisting.guards`)."""
+        if self.asked is None:
+            return self.visit(node, (0,), state)
+        found = self.conditions(systems(self.columns, self.asked, (), self.schedule), state)
+        return () if found is None else guarded(found[0], self.visit(node, (0,), found[1]), (0,))
 
     def visit(self, node: Node, at: Path, state: State) -> tuple[Ast, ...]:
         """The code for a subtree."""

@@ -49,3 +49,11 @@ def test_a_row_of_one_column_and_a_floor_of_it_bounds_the_column_where_it_rises_
             gaps = {v + w * (((a * (x + 1) + c) // d) - (a * x + c) // d) for x in range(12)}
             assert min(gaps) < 0 < max(gaps) or gaps == {0}
     assert bounds > 500
+
+
+def test_a_bound_by_a_floor_of_a_large_divisor_is_found_in_few_steps():
+    columns = Columns(["N"])
+    n, d = columns.name("N"), 2**40
+    row = columns.floor(d, ((n, 1),), 0)
+    assert columns.of_one(((n, 1), (row, d)), -d - 5) == (((n, 1),), -d)  # N + d*floor(N/d) >= d + 5
+    assert columns.of_one(((n, -1), (row, -d)), d + 5) == (((n, -1),), d - 1)

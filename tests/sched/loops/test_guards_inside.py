@@ -1,7 +1,11 @@
 """What guards below several bands say of members is known in loops outside, if all ways down say it."""
 
+from itertools import product
+
 import pytest
 
+from polyvolta.sched.emit.c.text import to_c
+from polyvolta.sched.loops.ast import nodes
 from polyvolta.sched.loops.scan import scan
 from polyvolta.sched.tree import Schedule
 from tests.sched.loops.counting import counted
@@ -45,3 +49,20 @@ def test_what_several_ways_say_differently_is_tested_on_each():
            } } }"""
     )
     assert agrees(tree, scan(tree))
+
+
+ABOVE = """{ domain: "[N, M] -> { S[i] : 0 <= i <= N; T[i] : 0 <= i <= N + 1 }", child: { mark: "parallel", child: {
+  schedule: "[{ S[i] -> [(i)]; T[i] -> [(i)] }]", coincident: [1], child: { sequence: [
+    { filter: "{ S[i] }", child: { guard: "[N, M] -> { [a] : M >= 3 or M <= -3 }" } },
+    { filter: "{ T[i] }", child: { guard: "[N, M] -> { [a] : M >= 5 or N <= 3 }" } } ] } } } }"""
+
+
+def test_what_guards_of_several_statements_ask_of_sizes_stands_above_loops_that_keep_their_places_in_the_tree():
+    tree = Schedule.parse(ABOVE)
+    found = scan(tree)
+    for n, m in product((-2, 0, 3, 4, 6), (-4, -3, 0, 3, 4, 5)):
+        assert deviation(tree, found, {"N": n, "M": m}) is None
+    assert counted(found.body, {"N": 40, "M": 0}) <= 4  # no loop
+    paths = {path for path, _ in tree.walk()}
+    assert {node.at for node in nodes(found.body)} <= paths
+    assert "#pragma omp parallel for" in to_c(found)

@@ -32,7 +32,7 @@ RULES = {
     "joined": lambda known, some, r: disjoint(known, joined(known, some, COL, r.random() < 0.5)),
     "beside few": lambda known, some, _: beside_few(known, some, COL),
     "around few": lambda known, some, _: around_few(known, some, COL),
-    "outside": lambda _, some, __: next(outside(some, COL), None),
+    "outside": lambda _, some, r: r.choice([*outside(some, COL), None]),
     "between numbers": lambda _, some, __: between_numbers(some, COL),
     "steady": lambda known, some, r: steady(known, some, COL, r.choice((1, 8))),
     "alone": lambda known, some, r: alone(known, some, COL, r.choice((1, 2)), r.random() < 0.5, r.random() < 0.5),
@@ -92,6 +92,14 @@ def test_each_value_is_in_one_cell(rule):
             assert (times[any_of_them] == 1).all(), f"{rule} of {number}"
             made += 1
     assert made
+
+
+def test_values_of_the_innermost_loop_outside_are_told_apart_first():
+    columns = Columns(["N"], ["N"])
+    a, b, c = columns.loop(0), columns.loop(1), columns.loop(2)
+    some = [System([(((b, -1),), 3), (((c, 1),), 0)]), System([(((b, -1),), 5)]), System([(((a, -1),), 1)])]
+    found = [[[*s.ineqs.items()] for s in cells] for cells in outside(some, c)]
+    assert found == [[[(((b, -1),), 5)], [(((b, 1),), -6)]], [[(((a, -1),), 1)], [(((a, 1),), -2)]]]
 
 
 def test_what_holds_nowhere_takes_nothing_from_others():

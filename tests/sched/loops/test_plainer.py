@@ -161,6 +161,7 @@ def test_an_alternative_that_is_asked_next_is_asked_once():
         (If((both,), (inner, R)),),
         (If((both,), (If((MORE,), (A,)),)),),
         (If((AnyOf(((MORE,), (FEW,), (EVEN,))),), (inner,)),),
+        (If((AnyOf(((MORE,), (MORE,))),), (inner,)),),
     ):
         assert without_common(known, body) is body
 

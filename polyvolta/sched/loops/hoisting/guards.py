@@ -23,17 +23,19 @@ from polyvolta.sets.conjuncts.conjunct import Conjunct, normalise, uses
 CASES = 3  # conjunctions of sizes that are asked above all bands
 
 
-def met(root: Domain) -> Domain:
-    """The tree with the instances alone that guards below its bands let pass, of those that speak of sizes alone.
+def met(root: Domain) -> tuple[Domain, Set | None]:
+    """The tree with the instances alone that guards below its bands let pass, of those that speak of sizes alone; and
+    what is to be asked of sizes above all bands, if anything.
 
     An extension adds what it adds where any instance comes by: the domain of a tree that has one stays as it is. So do
     the instances of a statement that would be in more pieces, or that guards let pass anyway. If all of several
-    statements meet guards, and some would be in more pieces, these are asked above all bands as well.
+    statements meet guards, and some would be in more pieces, these are asked above all bands as well, if they are a few
+    conjunctions.
     """
     names = [space.out.name or "" for space, _ in root.domain.parts]
     asked = {} if _extends(root) else _asked(root.child, names, ())
     if not asked:
-        return root
+        return root, None
     parts: list[Set] = []
     whole = True
     for name, (space, pieces) in zip(names, root.domain.parts, strict=True):
@@ -45,16 +47,11 @@ def met(root: Domain) -> Domain:
             elif not part <= left:
                 part = left
         parts.append(part)
-    child = root.child if whole or len(asked) < max(2, len(names)) else _guarded(root.child, list(asked.values()))
-    return replace(root, domain=reduce(or_, parts), child=child)
-
-
-def _guarded(child: Node, asked: Sequence[Set]) -> Node:
-    """A tree under what one of some guards asks of sizes, if these are a few conjunctions."""
-    sizes = reduce(or_, asked).coalesce()
-    if [len(pieces) for _, pieces in sizes.parts] not in ([k] for k in range(1, CASES + 1)):
-        return child
-    return Guard(Set._of(sizes.param_names, sizes.parts), child)
+    sizes = None
+    if not whole and len(asked) == len(names) > 1:
+        sizes = reduce(or_, asked.values()).coalesce()
+        sizes = sizes if 0 < sum(len(some) for _, some in sizes.parts) <= CASES else None
+    return replace(root, domain=reduce(or_, parts)), sizes
 
 
 def _extends(node: Node) -> bool:

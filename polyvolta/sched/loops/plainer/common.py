@@ -74,8 +74,9 @@ def _asked_inside(node: If) -> tuple[Ast, ...]:
     if not isinstance(inner, If) or not inner.other:
         return (node,)
     for c in node.conditions:
-        if isinstance(c, AnyOf) and len(c.alternatives) == 2 and inner.conditions in c.alternatives:
-            second = next(case for case in c.alternatives if case != inner.conditions)
+        others = [case for case in c.alternatives if case != inner.conditions] if isinstance(c, AnyOf) else []
+        if isinstance(c, AnyOf) and len(c.alternatives) == 2 and len(others) == 1:
+            (second,) = others
             new = replace(inner, other=(If(second, inner.other, node.at),))
             rest = tuple(d for d in node.conditions if d is not c)
             return (replace(node, conditions=rest, body=(new,)) if rest else new,)

@@ -178,11 +178,15 @@ class Columns:
         def holds(x: int) -> bool:
             return v * x + w * ((a * x + c) // den) + const >= 0
 
-        x = -(const * den + w * c) * sign // (abs(v * den + w * a) or 1)  # over the rationals, but for what is rounded
-        while holds(sign * x):
-            x -= 1
+        near, step = -(const * den + w * c) * sign // (abs(v * den + w * a) or 1), 1  # over the rationals
+        while holds(sign * (near - step)):
+            step *= 2
+        below, x = near - step, near
         while not holds(sign * x):
-            x += 1
+            below, x, step = x, x + step, 2 * step
+        while x - below > 1:
+            middle = (x + below) // 2
+            below, x = (below, middle) if holds(sign * middle) else (middle, x)
         return ((col, sign),), -x
 
     def floors_of(self, col: int) -> set[int]:

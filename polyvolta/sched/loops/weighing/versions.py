@@ -92,7 +92,7 @@ def _many(each: Sequence[Counts], size: int) -> float:
         return 0
     if all(tests > max(FEW, EACH * calls) for _, tests, _, calls in each):
         return max(tests / calls for _, tests, _, calls in each)
-    (_, tests, _, calls), *_, (_, more, _, most) = *each, each[-1]
+    (_, tests, _, calls), (_, more, _, most) = each[0], each[-1]
     return (
         (more - tests) / (most - calls) if most > calls and more > FEW and more - tests > FREE * (most - calls) else 0
     )
