@@ -32,10 +32,11 @@ VALUES = 1, 2, 3, 4, 5  # of a size, of which one may be apart
 MOST = 2  # of them; where tests are many at more, no value is the reason
 FEW, EACH, FREE = 20, 6, 4  # tests that are few in all, for each call, and for each more as another size grows
 IDLE = 0.2  # of them find nothing, at least: loops of one iteration in one another make two each, and none for nothing
-PLAIN = 30  # loops, conditions and calls up to which that is so; code of more has cases of sizes anyway
+SIMPLE, PLAIN = 20, 30  # loops, conditions and calls up to which tests for each call more don't count; and up to which
+# some find nothing: code of more has cases of sizes anyway
 LONG = 200  # tests beyond which they are not counted
 GREATER, FEWER, FAR = (11, 13, 17), 0.7, 2000  # sizes that make fewer tests for each call; tests that are not counted
-LESS = 0.25  # of those beyond one for each call, the one that tells the value counted, are worth another text
+LESS = 0.25  # of them, or of those beyond one for each call where code is not simple, are worth another text
 BESIDE, SEVERAL = (1, 2, 3, 4, 5, 6, 7, 9, 40), 4  # other values; tests of them beside which one more is little
 SHORT = 12  # what is short beside any code
 
@@ -68,7 +69,8 @@ def value_apart(
         return None
     _, name, v, each = min(found, key=lambda one: one[:3])
     inside = make(System(eqs=[(((known.columns.ids[name], 1),), -v)]))
-    less = all(counted(inside, at, LONG)[0] - calls + 2 <= LESS * (tests - calls + 1) for at, tests, _, calls in each)
+    most = [LESS * (tests + 1) if length(body) <= SIMPLE else LESS * (tests - n + 1) + n for _, tests, _, n in each]
+    less = all(counted(inside, at, LONG)[0] + 2 <= few for (at, *_), few in zip(each, most, strict=True))
     if not inside or not less or length(inside) > max(SHORT, length(body)) or (once and has_loops(inside)):
         return None
     return _put(body, name, v, inside)
@@ -85,7 +87,8 @@ def _counted(body: Sequence[Ast], places: Iterable[Mapping[str, int]]) -> Sequen
 def _many(each: Sequence[Counts], size: int) -> float:
     """How many tests code makes for each call, if these are many; 0 where they are not, or too few are for nothing.
 
-    Where other sizes may be large it is how many more there are for each call more.
+    Of code that is not simple it is how many more there are for each call more, as other sizes may be large: a nest of
+    loops, tiled or not, has no text of its own for that.
     """
     part = IDLE if size <= PLAIN else 0
     if not each or any(idle < part * tests for _, tests, idle, _ in each):
@@ -93,9 +96,8 @@ def _many(each: Sequence[Counts], size: int) -> float:
     if all(tests > max(FEW, EACH * calls) for _, tests, _, calls in each):
         return max(tests / calls for _, tests, _, calls in each)
     (_, tests, _, calls), (_, more, _, most) = each[0], each[-1]
-    return (
-        (more - tests) / (most - calls) if most > calls and more > FEW and more - tests > FREE * (most - calls) else 0
-    )
+    many = size > SIMPLE and most > calls and more > FEW and more - tests > FREE * (most - calls)
+    return (more - tests) / (most - calls) if many else 0
 
 
 def _recurs(known: Known, body: tuple[Ast, ...], name: str, many: float) -> bool:
